@@ -1,0 +1,1 @@
+"""The mathematics of attention, in small pure functions over the Array API."""

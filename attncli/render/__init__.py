@@ -1,0 +1,1 @@
+"""Sheets to text: one module for each format."""
