@@ -1,0 +1,23 @@
+"""The array namespace of a value: the one door through which the mathematics meets a backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attncli.trace import Array
+
+__all__ = ["namespace"]
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the Array API namespace of the arrays.
+
+    NumPy, JAX and CuPy name their own; only for the others is array_api_compat imported, since
+    that costs as much time as NumPy itself.
+    """
+    first = arrays[0]
+    if hasattr(first, "__array_namespace__"):
+        return first.__array_namespace__()
+    import array_api_compat  # noqa: PLC0415
+
+    return array_api_compat.array_namespace(*arrays)
