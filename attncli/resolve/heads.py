@@ -157,7 +157,7 @@ def bias_row(name: str, bias: Numbers | str, out: int, partner: str, heads: int 
         partner: The weight that the bias goes with.
         heads: How many heads share the numbers.
     """
-    if bias == "identity":
+    if isinstance(bias, str) and bias == "identity":
         raise InputError(
             f"{name} is a list of numbers, and identity is a matrix", path=(name,), fix=f"{name}: zeros"
         )
