@@ -247,9 +247,16 @@ def output(
 
 
 @head_output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch head query key dim")
-@output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch head query key dim")
-def weighted_values(weights: Array | None, values: Array | None) -> Array | None:
+@output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch query key dim")
+def weighted_values(
+    weights: Array | None, values: Array | None, keep: Array | None, rows: Array | None
+) -> Array | None:
     """Take each key's value times its weight: the addends of the output."""
     if weights is None or values is None:
         return None
-    return weights[..., None] * values[..., None, :, :]
+    addends = weights[..., None] * values[..., None, :, :]
+    if keep is not None:
+        xp = namespace(addends)
+        counts = keep[..., None] | xp.isfinite(values)[..., None, :, :]
+        addends = xp.where(counts, addends, 0.0)
+    return _only(None if rows is None else rows[..., None], addends)
