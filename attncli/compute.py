@@ -11,7 +11,7 @@ import numpy as np
 from attncli.backends import Session, open_backend
 from attncli.core.attention import Inputs, attend
 from attncli.problem import Problem
-from attncli.resolve import Resolved, resolve
+from attncli.resolve import resolve
 from attncli.trace import Record, Trace
 
 __all__ = ["Result", "compute"]
