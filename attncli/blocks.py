@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import PurePath
@@ -120,9 +119,7 @@ class _Desk:
         """Find the cells that show nothing but the mask; a weight that leaked through it is shown."""
         if not exhibit.by_pair:
             return None
-        hidden: NDArray[np.bool_] = self._hidden[part.index]
-        nothing = exhibit.array[part.index] == (-math.inf if _kind(exhibit) is Kind.SCORES else 0)
-        masked = hidden & nothing
+        masked: NDArray[np.bool_] = self._hidden[part.index] & (exhibit.array[part.index] == exhibit.nothing)
         return masked if masked.any() else None
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["BLACK", "WHITE", "RGB", "contrast", "ink", "signed_color", "weight_color"]
+__all__ = ["BLACK", "FAINTEST", "RGB", "WHITE", "contrast", "ink", "signed_color", "weight_color"]
 
 
 class RGB(NamedTuple):
@@ -72,7 +72,7 @@ def _between(ramp: Ramp, at: float) -> RGB:
 def _luminance(color: RGB) -> float:
     def linear(part: int) -> float:
         share = part / 255
-        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4  # noqa: PLR2004  (sRGB)
 
     red, green, blue = map(linear, color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
