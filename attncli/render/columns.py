@@ -134,9 +134,11 @@ class _Cells:
         terminal = self._setting.terminal
         if terminal.color not in {"256", "truecolor"}:
             return None
+        stepped = terminal.color == "256"
         if self._best is not None:
-            return weight_color(number, terminal.theme)
-        return signed_color(number, self._setting.limits[self._matrix.name], terminal.theme)
+            return weight_color(number, terminal.theme, stepped=stepped)
+        limit = self._setting.limits[self._matrix.name]
+        return signed_color(number, limit, terminal.theme, stepped=stepped)
 
     def _row_maxima(self) -> np.ndarray:
         """Find what each query looks at most; a row without a weight has no such key."""
