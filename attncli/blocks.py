@@ -17,6 +17,7 @@ from attncli.headline import facts, formula
 from attncli.parts import Part, Parts
 from attncli.selfcheck import kept_pairs, self_check
 from attncli.sheet import Block, Kind, Matrix, Mixture, Numbers, Sheet, Side, View
+from attncli.text import quote
 
 __all__ = ["make_sheet"]
 
@@ -150,7 +151,9 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
     known = list(dict.fromkeys(exhibit.name for exhibit in everything))
     for name in wanted or ():
         if name not in known:
-            raise InputError(f"there is no stage {name!r} to show", context=f"stages: {', '.join(known)}")
+            raise InputError(
+                f"there is no stage {quote(name)} to show", context=f"stages: {', '.join(known)}"
+            )
     return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
 
 

@@ -44,6 +44,11 @@ class Setting:
     decimals: int
     precision: int | None
 
+    @property
+    def name_width(self) -> int:
+        """Cells that the name of a row may take."""
+        return min(20, self.width // 4) if self.terminal.interactive else 40
+
 
 @dataclass(frozen=True)
 class Column:

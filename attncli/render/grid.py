@@ -56,8 +56,7 @@ def _caption(matrix: Matrix, setting: Setting) -> Line:
 def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
     """Make the names of the rows, under the corner that says what rows and columns are."""
     terminal = setting.terminal
-    width = min(20, setting.width // 4) if terminal.interactive else 2 * 20
-    named = names(matrix.rows, matrix.array.shape[0], terminal, width)
+    named = names(matrix.rows, matrix.array.shape[0], terminal, setting.name_width)
     corner = "" if matrix.kind is Kind.VECTORS else "q╲k"
     apart = int(matrix.kind is Kind.WEIGHTS and terminal.color is None)  # the star takes the gap's place
     lines: list[Line] = [(Span(spell(corner, terminal), "faint"),)]
