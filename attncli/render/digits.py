@@ -67,7 +67,7 @@ def suited(
     """Choose a form for numbers that are read together.
 
     The largest number gets enough significant digits, and none that matters beside it looks like
-    zero: a thousandth where numbers are few, a hundredth where they are many.
+    zero: with three digits a thousandth where numbers are few, a hundredth where they are many.
 
     Args:
         arrays: The numbers; those that are not finite do not count.
@@ -80,7 +80,7 @@ def suited(
     if not largest:
         return Form(usual if precision is None else precision)
     few = sum(sizes.size for sizes in finite) <= _SMALL_TABLE
-    matters = largest * (1e-3 if few else 1e-2)
+    matters = largest * 10.0 ** -(significant - (0 if few else 1))
     least = min(float(np.min(sizes, initial=largest, where=sizes >= matters)) for sizes in finite)
     needed = max(significant - 1 - _power(largest), -_power(least))
     scientific = needed > _LONGEST or _power(largest) >= _LONGEST
