@@ -1,0 +1,93 @@
+"""How many digits a table shows, and a number with that many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attncli.sheet import Numbers
+
+__all__ = ["FEW", "Form", "percentages", "suited"]
+
+FEW = 6
+"""So many columns are read number by number, and so many names told apart at a glance."""
+
+_LONGEST = 6  # digits on either side of the point, before scientific notation reads better
+_SMALL_TABLE = 64  # so many numbers are read one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How numbers are written.
+
+    Args:
+        decimals: Digits after the point.
+        scientific: Whether a power of ten follows.
+        percent: Whether they are written as hundredths.
+        sign: What follows the digits.
+    """
+
+    decimals: int
+    scientific: bool = False
+    percent: bool = False
+    sign: str = ""
+
+    def __call__(self, number: float) -> str:
+        """Write a number; zero has no sign."""
+        if not math.isfinite(number):
+            return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+        if self.scientific:
+            return _scientific(number, self.decimals)
+        text = f"{100 * number if self.percent else number:.{self.decimals}f}"
+        if text.startswith("-"):
+            text = "−" + text[1:] if float(text) else text[1:]
+        return text + self.sign
+
+
+def _scientific(number: float, decimals: int) -> str:
+    if number == 0:
+        return "0"
+    mantissa, _, exponent = f"{number:.{decimals}e}".partition("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+
+
+def percentages(keys: int, precision: int | None = None) -> Form:
+    """Choose the form of weights: one decimal for up to six keys, whole and without a sign beyond."""
+    few = keys <= FEW
+    decimals = precision if precision is not None else int(few)
+    return Form(decimals, percent=True, sign="%" if few else "")
+
+
+def suited(
+    arrays: Sequence[Numbers], usual: int, precision: int | None = None, *, significant: int = 3
+) -> Form:
+    """Choose a form for numbers that are read together.
+
+    The largest number gets enough significant digits, and none that matters beside it looks like
+    zero: with three digits a thousandth where numbers are few, a hundredth where they are many.
+
+    Args:
+        arrays: The numbers; those that are not finite do not count.
+        usual: Decimals when nothing asks for more.
+        precision: Decimals that the reader asked for.
+        significant: Digits that the largest number has at least.
+    """
+    finite = [np.abs(array[np.isfinite(array)]) for array in arrays]
+    largest = max((float(np.max(sizes, initial=0)) for sizes in finite), default=0.0)
+    if not largest:
+        return Form(usual if precision is None else precision)
+    few = sum(sizes.size for sizes in finite) <= _SMALL_TABLE
+    matters = largest * 10.0 ** -(significant - (0 if few else 1))
+    least = min(float(np.min(sizes, initial=largest, where=sizes >= matters)) for sizes in finite)
+    needed = max(significant - 1 - _power(largest), -_power(least))
+    scientific = needed > _LONGEST or _power(largest) >= _LONGEST
+    if precision is not None:
+        return Form(precision, scientific)
+    return Form(usual if scientific else max(usual, needed), scientific)
+
+
+def _power(number: float) -> int:
+    return math.floor(math.log10(number))
