@@ -22,6 +22,7 @@ Scalar: TypeAlias = Any
 """A number; where a stage is traced, the `Value` of one."""
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,12 @@ class Detail:
         """Tell whether it has a number for each query and key, so that it is made only when asked for."""
         return "key" in self.axes
 
-    def __call__(self, inputs: Mapping[str, Array]) -> Array:
-        """Compute the detail from the arrays of its stage, by name."""
-        return self.function(*(inputs[name] for name in inspect.signature(self.function).parameters))
+    def __call__(self, inputs: Mapping[str, Array]) -> Array | None:
+        """Compute the detail from what went into its stage, by name; None where that lacks something."""
+        wanted = inspect.signature(self.function).parameters.values()
+        if any(each.default is each.empty and inputs.get(each.name) is None for each in wanted):
+            return None
+        return self.function(**{each.name: inputs.get(each.name) for each in wanted})
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,16 @@ class Stage(Generic[P]):
         """What the stage does, in a reader's words: the first line of its docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0]
 
+    def variant(self, *, formula: str, latex: str, source: str) -> Callable[[Callable[Q, Array]], Stage[Q]]:
+        """Declare another way to the same stage; it shares name, symbol, axes and details."""
+
+        def declare(function: Callable[Q, Array]) -> Stage[Q]:
+            return _declared(
+                Stage(self.name, self.symbol, self.axes, formula, latex, source, function, self.details)
+            )
+
+        return declare
+
     def detail(
         self, name: str, *, symbol: str, formula: str, axes: str
     ) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
@@ -119,13 +133,19 @@ def stage(
     """
 
     def declare(function: Callable[P, Array]) -> Stage[P]:
-        if name in STAGES or not function.__doc__:
-            raise TypeError(f"stage {name!r} needs a name of its own and a docstring")
+        if name in STAGES:
+            raise TypeError(f"there is a stage {name!r} already")
         made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function)
-        STAGES[name] = made
+        STAGES[name] = cast("Stage[...]", _declared(made))
         return made
 
     return declare
+
+
+def _declared(made: Stage[P]) -> Stage[P]:
+    if not made.function.__doc__:
+        raise TypeError(f"stage {made.name!r} needs a docstring: its first line is what explanations print")
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, cast
 
 from attncli.core import masks
 from attncli.core.heads import (
+    all_keys,
+    all_values,
     concat,
     keys,
     keys_by_head,
@@ -17,10 +20,90 @@ from attncli.core.heads import (
     values,
     values_by_head,
 )
-from attncli.core.scores import head_output, masked, output, scaled, scores, weights
-from attncli.trace import Array, Trace, Value
+from attncli.core.logits import biased, masked, scaled, softcapped
+from attncli.core.mixing import head_output, output, projected_output
+from attncli.core.positions import position_added, rotated_keys, rotated_queries
+from attncli.core.similarity import (
+    additive_scores,
+    cosine_scores,
+    general_scores,
+    normed_keys,
+    normed_queries,
+    scores,
+)
+from attncli.core.softmax import (
+    dropped,
+    masked_softmax,
+    masked_weights,
+    renormalized,
+    unnormalized,
+    weights,
+    weights_by_sum,
+    weights_with_sink,
+)
+from attncli.trace import Array, Stage, Trace, Value
 
-__all__ = ["Inputs", "attend"]
+__all__ = ["Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Norm:
+    """RMS norm of queries and keys, per head.
+
+    Args:
+        eps: Added to the mean square.
+        weight_q: ``(head_dim,)``.
+        weight_k: ``(head_dim,)``.
+    """
+
+    eps: float
+    weight_q: Value | None = None
+    weight_k: Value | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotation:
+    """Cosines and sines for each position, ``(seq, pairs)``.
+
+    Args:
+        pairing: ``half`` or ``interleaved``.
+        cos_q: For queries.
+        sin_q: For queries.
+        cos_k: For keys, those of a cache not among them.
+        sin_k: For keys.
+    """
+
+    pairing: str
+    cos_q: Value
+    sin_q: Value
+    cos_k: Value
+    sin_k: Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similarity:
+    """How scores are made of queries and keys.
+
+    Args:
+        kind: ``dot``, ``cosine``, ``general`` or ``additive``.
+        weights: The arrays that the kind takes after queries and keys, in its order.
+    """
+
+    kind: str = "dot"
+    weights: tuple[Value | None, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout:
+    """Which weights stay, and by what the rest is made up for.
+
+    Args:
+        drawn: True where a weight stays; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        keep_rate: 1 − p; None leaves the sizes as they are.
+    """
+
+    drawn: Value
+    keep_rate: Value | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +115,9 @@ class Inputs:
 
     Args:
         x: ``(seq_q, d_model)``; queries come from it.
-        x_k: ``(seq_k, d_context)``; keys come from it.
-        x_v: ``(seq_k, d_context)``; values come from it.
+        x_k: ``(seq_k, d_context)``; keys come from it; None is x.
+        x_v: ``(seq_k, d_context)``; values come from it; None is x.
+        encoding: ``(seq_q, d_model)``, added to x.
         w_q: ``(d_model, num_heads · head_dim)``; None is the identity.
         w_k: ``(d_context, num_kv_heads · head_dim)``.
         w_v: ``(d_context, num_kv_heads · value_dim)``.
@@ -48,21 +132,33 @@ class Inputs:
         scores: ``(num_heads, seq_q, seq_k)``; the head axis is there when ``by_head``.
         scaled: As scores.
         masked: As scores.
+        past_k: ``(num_kv_heads, past, head_dim)``, or without the head axis: keys of a cache.
+        past_v: ``(num_kv_heads, past, value_dim)``: its values.
+        norm: Norm of queries and keys.
+        rotation: Rotation of queries and keys by their positions.
+        similarity: How scores are made of queries and keys.
         batch: Whether there is a batch axis.
         by_head: Whether given Q, K, V or scores have a head axis of their own.
         num_heads: Number of query heads.
         num_kv_heads: Number of key-value heads.
         kv_head_map: Which key-value head serves a query head: ``repeat`` or ``tile``.
         seq_q: Number of queries.
-        seq_k: Number of keys.
+        seq_k: Number of keys, those of a cache among them.
         multiplier: Number that the scores are multiplied by.
         divisor: Number that the scores are divided by.
         temperature: Number that the scaled scores are divided by.
+        softcap: Largest size that a score is bent to.
+        bias: Added to the scores; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        bias_position: ``after_softcap``, ``before_softcap`` or ``before_scale``.
         mask: What a query may see; None is everything.
         additive: Added to the scaled scores; broadcasts to ``(batch, head, seq_q, seq_k)``.
         real_queries: True where a query is real; broadcasts to ``(batch, head, seq_q, 1)``.
         fill: Added to a masked score.
         empty: The weights of a query that sees no key.
+        mask_when: ``before_softmax``, ``after_softmax`` or ``after_softmax_renormalized``.
+        normalize: ``softmax``, ``sum`` or ``none``.
+        sink: Extra score, ``(num_heads, 1, 1)`` or one for all.
+        dropout: Which weights stay.
         exclude: Whether a NaN or infinity at a masked position stays out of the result.
     """
 
@@ -72,6 +168,7 @@ class Inputs:
     w_q: Value | None = None
     w_k: Value | None = None
     w_v: Value | None = None
+    encoding: Value | None = None
     b_q: Value | None = None
     b_k: Value | None = None
     b_v: Value | None = None
@@ -83,6 +180,11 @@ class Inputs:
     scores: Value | None = None
     scaled: Value | None = None
     masked: Value | None = None
+    past_k: Value | None = None
+    past_v: Value | None = None
+    norm: Norm | None = None
+    rotation: Rotation | None = None
+    similarity: Similarity = Similarity()
     batch: bool = False
     by_head: bool = False
     num_heads: int = 1
@@ -93,11 +195,18 @@ class Inputs:
     multiplier: Value | None = None
     divisor: Value | None = None
     temperature: Value | None = None
+    softcap: Value | None = None
+    bias: Value | None = None
+    bias_position: str = "after_softcap"
     mask: masks.Rules | None = None
     additive: Value | None = None
     real_queries: Value | None = None
     fill: float = -math.inf
     empty: float = 0.0
+    mask_when: str = "before_softmax"
+    normalize: str = "softmax"
+    sink: Value | None = None
+    dropout: Dropout | None = None
     exclude: bool = True
 
     @property
@@ -112,14 +221,17 @@ class Inputs:
 
     def map(self, convert: Callable[[Array], Array]) -> Inputs:
         """Return the same inputs with every array converted; numbers stay numbers."""
-        changed: dict[str, Value | masks.Rules] = {}
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if isinstance(value, Value) and not isinstance(value.array, int | float):
-                changed[each.name] = Value(convert(value.array), value.symbol)
-            elif isinstance(value, masks.Rules):
-                changed[each.name] = value.map(convert)
-        return replace(self, **changed)  # type: ignore[arg-type]  # the loop keeps each field's type
+        return cast("Inputs", _converted(self, convert))
+
+
+def _converted(part: Any, convert: Callable[[Array], Array]) -> Any:
+    if hasattr(part, "dtype"):
+        return convert(part)
+    if isinstance(part, tuple):
+        return tuple(_converted(each, convert) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{f.name: _converted(getattr(part, f.name), convert) for f in fields(part)})
+    return part
 
 
 def attend(p: Inputs, trace: Trace) -> Value:
@@ -131,38 +243,53 @@ def attend(p: Inputs, trace: Trace) -> Value:
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", sections 3.2.1 and 3.2.2.
     """
-    q, k, v = _vectors(p, trace)
-    s = p.scores
-    if q is not None and k is not None:
-        s = trace(scores, q, k)
-    z = p.scaled
-    if s is not None:
-        z = trace(scaled, s, p.multiplier, p.divisor, p.temperature)
-    m, keep = _visible(p, z, trace)
-    a = trace(weights, m, empty=p.empty)
-    if v is None:
-        return a
-    if not p.heads and p.w_o is None and p.b_o is None:
-        return trace(output, weights=a, values=v, keep=keep, rows=p.real_queries)
-    mixed = trace(head_output, a, v, keep, p.real_queries)
-    if not p.heads:
-        return trace(output, heads=mixed, w_o=p.w_o, b_o=p.b_o, rows=p.real_queries)
-    real = p.real_queries and Value(p.real_queries.array[..., 0, :, :], p.real_queries.symbol)
-    return trace(output, heads=trace(concat, mixed), w_o=p.w_o, b_o=p.b_o, rows=real)
+    q, k, v = _project(p, trace)
+    q, k = _position(p, q, k, trace)
+    k, v = _remember(p, k, v, trace)
+    s = p.scores if q is None else _compare(p, q, k, trace)
+    z = p.scaled if s is None else _scale(p, s, trace)
+    m, keep = _mask(p, z, trace)
+    a = _weigh(p, m, keep, trace)
+    return a if v is None else _mix(p, a, v, keep, trace)
 
 
-def _vectors(p: Inputs, trace: Trace) -> tuple[Value | None, Value | None, Value | None]:
-    """Bring queries, keys and values to the heads, as far as they exist."""
+Vectors = tuple[Value | None, Value | None, Value | None]
+
+
+def _project(p: Inputs, trace: Trace) -> Vectors:
+    """Make queries, keys and values of tokens' vectors, and share them among the heads."""
     q, k, v = p.q, p.k, p.v
     if p.x is not None:
-        q = trace(queries, p.x, p.w_q, p.b_q)
-        k = trace(keys, p.x_k, p.w_k, p.b_k)
-        v = trace(values, p.x_v, p.w_v, p.b_v)
+        x = p.x if p.encoding is None else trace(position_added, p.x, p.encoding)
+        q = trace(queries, x, p.w_q, p.b_q)
+        k = trace(keys, p.x_k or x, p.w_k, p.b_k)
+        v = trace(values, p.x_v or x, p.w_v, p.b_v)
     if p.heads and not p.by_head:
         q = q and trace(queries_by_head, q, p.num_heads)
         k = k and trace(keys_by_head, k, p.num_kv_heads)
         v = v and trace(values_by_head, v, p.num_kv_heads)
-    return q, _serve(p, k), _serve(p, v)
+    return q, k, v
+
+
+def _position(p: Inputs, q: Value | None, k: Value | None, trace: Trace) -> tuple[Value | None, Value | None]:
+    """Norm queries and keys, and rotate them to their positions."""
+    if p.norm and q and k:
+        q = trace(normed_queries, q, p.norm.eps, p.norm.weight_q)
+        k = trace(normed_keys, k, p.norm.eps, p.norm.weight_k)
+    if p.rotation and q and k:
+        turn = p.rotation
+        q = trace(rotated_queries, q, turn.cos_q, turn.sin_q, turn.pairing)
+        k = trace(rotated_keys, k, turn.cos_k, turn.sin_k, turn.pairing)
+    return q, k
+
+
+def _remember(p: Inputs, k: Value | None, v: Value | None, trace: Trace) -> tuple[Value | None, Value | None]:
+    """Put the cache before the new keys and values, and hand each query head those that serve it."""
+    if p.past_k is not None:
+        k = trace(all_keys, p.past_k, k)
+    if p.past_v is not None:
+        v = trace(all_values, p.past_v, v)
+    return _serve(p, k), _serve(p, v)
 
 
 def _serve(p: Inputs, shared: Value | None) -> Value | None:
@@ -171,20 +298,72 @@ def _serve(p: Inputs, shared: Value | None) -> Value | None:
     return Value(serve_query_heads(shared.array, p.num_heads, p.kv_head_map), shared.symbol)
 
 
-def _visible(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None]:
-    """Mask the scores; also return what is kept, where masked values are to stay out of the output."""
+def _compare(p: Inputs, q: Value, k: Value | None, trace: Trace) -> Value:
+    ways: dict[str, Stage[...]] = {
+        "dot": scores,
+        "cosine": cosine_scores,
+        "general": general_scores,
+        "additive": additive_scores,
+    }
+    return trace(ways[p.similarity.kind], q, k, *p.similarity.weights)
+
+
+def _scale(p: Inputs, s: Value, trace: Trace) -> Value:
+    """Scale, cap and bias the scores, in the order that the problem states."""
+
+    def bias_at(position: str, z: Value) -> Value:
+        return trace(biased, z, p.bias) if p.bias and p.bias_position == position else z
+
+    z = trace(scaled, bias_at("before_scale", s), p.multiplier, p.divisor, p.temperature)
+    z = bias_at("before_softcap", z)
+    z = trace(softcapped, z, p.softcap) if p.softcap else z
+    return bias_at("after_softcap", z)
+
+
+def _mask(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None]:
+    """Mask the scores, and find what is kept: all of it where the answer is None."""
     if z is None:
         assert p.masked is not None
-        seen = Value(p.masked.array != -math.inf, "kept")
-        return p.masked, seen if p.exclude else None
-    if p.mask is None and p.additive is None:
-        return z, None
+        return p.masked, Value(p.masked.array != -math.inf, "kept")
     keep = masks.keep(p.mask, p.seq_q, p.seq_k, z.array) if p.mask else None
+    if p.mask_when != "before_softmax" or (keep is None and p.additive is None):
+        return z, keep
     fill = Value(p.fill, "−∞" if p.fill == -math.inf else f"{z.symbol} + ({p.fill:g})")
     m = trace(masked, z, keep, p.additive, fill, exclude=p.exclude)
-    if not p.exclude:
-        return m, None
     if p.additive is not None:
         hidden = p.additive.array == -math.inf
         keep = Value(~hidden if keep is None else keep.array & ~hidden, "kept")
     return m, keep
+
+
+def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Trace) -> Value:
+    """Turn scores into weights, and mask and drop weights where that comes after."""
+    if p.mask_when == "after_softmax_renormalized" and keep:
+        a = trace(renormalized, trace(masked_softmax, m, keep))
+    else:
+        a = _normalize(p, m, trace)
+        if p.mask_when == "after_softmax" and keep:
+            a = trace(masked_weights, a, keep)
+    return trace(dropped, a, p.dropout.drawn, p.dropout.keep_rate) if p.dropout else a
+
+
+def _normalize(p: Inputs, m: Value, trace: Trace) -> Value:
+    if p.normalize == "sum":
+        return trace(weights_by_sum, m)
+    if p.normalize == "none":
+        return trace(unnormalized, m)
+    if p.sink is not None:
+        return trace(weights_with_sink, m, p.sink)
+    return trace(weights, m, empty=p.empty)
+
+
+def _mix(p: Inputs, a: Value, v: Value, keep: Value | None, trace: Trace) -> Value:
+    """Mix the values by the weights, and put the heads together."""
+    seen = keep if p.exclude else None
+    if not p.heads and p.w_o is None and p.b_o is None:
+        return trace(output, a, v, seen, p.real_queries)
+    mixed = trace(head_output, a, v, seen, p.real_queries)
+    if not p.heads:
+        return trace(projected_output, mixed, p.w_o, p.b_o, p.real_queries)
+    real = p.real_queries and Value(p.real_queries.array[..., 0, :, :], p.real_queries.symbol)
+    return trace(projected_output, trace(concat, mixed), p.w_o, p.b_o, real)

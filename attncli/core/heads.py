@@ -9,6 +9,8 @@ from attncli.core.namespace import namespace
 from attncli.trace import Array, stage
 
 __all__ = [
+    "all_keys",
+    "all_values",
     "concat",
     "keys",
     "keys_by_head",
@@ -111,6 +113,32 @@ def keys_by_head(x: Array, heads: int) -> Array:
 def values_by_head(x: Array, heads: int) -> Array:
     """Give each key-value head its own columns of the values."""
     return split_heads(x, heads)
+
+
+@stage(
+    "K_all",
+    symbol="K_a",
+    axes="batch head key dim",
+    formula="{past} ; {new}",
+    latex=r"[{past} ; {new}]",
+    source="the key-value cache of autoregressive decoding",
+)
+def all_keys(past: Array, new: Array) -> Array:
+    """Put the keys of earlier tokens before the new ones."""
+    return namespace(new).concat([past, new], axis=-2)
+
+
+@stage(
+    "V_all",
+    symbol="V_a",
+    axes="batch head key dim",
+    formula="{past} ; {new}",
+    latex=r"[{past} ; {new}]",
+    source="the key-value cache of autoregressive decoding",
+)
+def all_values(past: Array, new: Array) -> Array:
+    """Put the values of earlier tokens before the new ones."""
+    return namespace(new).concat([past, new], axis=-2)
 
 
 def serve_query_heads(x: Array, num_heads: int, order: str = "repeat") -> Array:
