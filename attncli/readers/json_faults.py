@@ -88,10 +88,10 @@ def explain(error: json.JSONDecodeError, text: str, name: str) -> InputError:
         before = text[max(0, offset - 32) : offset]
         for advice in _ADVICE:
             if re.match(advice.found, text[offset : offset + 32]) and re.search(advice.before, before):
-                return InputError(f"this is {advice.message}", fix=advice.fix, place=place)
+                return InputError(f"not JSON: {advice.message}", fix=advice.fix, place=place)
     message, fix = next(
         (words for start, words in _PLAIN_WORDS.items() if error.msg.startswith(start)), (error.msg, "")
     )
     return InputError(
-        f"this is not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place
+        f"not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place
     )

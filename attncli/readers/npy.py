@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -30,7 +30,7 @@ class Header(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    order: str
+    order: Literal["C", "F"]
     dtype: np.dtype[np.generic]
     offset: int
 
@@ -56,7 +56,7 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
         header = read_header(stream, file.stat().st_size, file.name, path)
     if 0 in header.shape:
         return np.empty(header.shape)
-    mapped = np.memmap(file, header.dtype, "r", header.offset, header.shape, header.order)  # type: ignore[call-overload]
+    mapped = np.memmap(file, header.dtype, "r", header.offset, header.shape, header.order)
     return widened(np.asarray(mapped))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import math
 import pathlib
 import zipfile
 import zlib
@@ -69,8 +69,10 @@ def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArr
         data = stream.read()
     if len(data) + header.offset != entry.file_size:
         raise zipfile.BadZipFile("a member is shorter than the archive says")
-    flat = np.frombuffer(io.BytesIO(data).getbuffer(), header.dtype, count=int(np.prod(header.shape)))
-    return widened(flat.reshape(header.shape, order="F" if header.order == "F" else "C"))
+    if 0 in header.shape:
+        return np.empty(header.shape)
+    flat = np.frombuffer(data, header.dtype, count=math.prod(header.shape))
+    return widened(flat.reshape(header.shape, order=header.order))
 
 
 def names_listed(there: list[str], name: str, file: str, path: Path) -> InputError:

@@ -9,6 +9,7 @@ import yaml
 
 from attncli.errors import InputError, Place
 from attncli.readers.places import place_at
+from attncli.readers.tree import too_deep
 from attncli.text import quote
 
 __all__ = ["explain"]
@@ -127,6 +128,8 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> InputError:
             fix="write an ASCII colon and a blank after each key",
             place=place,
         )
+    if "nesting depth" in complaint:  # libyaml looks ahead, and meets its own limit first
+        return too_deep(place)
     for advice in _ADVICE:
         if advice.complaint in complaint:
             message = advice.message.format(char=_spoken(char))
