@@ -110,7 +110,7 @@ def _converted(
 def _as_bias(array: NDArray[Any], path: Path) -> NDArray[Any]:
     """Give a bias one axis: text has rows and no way to say that there is only one."""
     is_bias = len(path) == 1 and str(path[0]).startswith("b_")
-    return array.reshape(-1) if is_bias and array.ndim == 2 and 1 in array.shape else array
+    return array.reshape(-1) if is_bias and max(array.shape) == array.size else array
 
 
 def _check_axes(array: NDArray[Any], value: str, path: Path) -> None:
@@ -161,7 +161,9 @@ def _no_array(value: Tree, path: Path) -> InputError:
         what = f"{name} is null"
     elif isinstance(value, bool) or not _is_number(value):
         odd = odd_characters(str(value))
-        found = "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
+        found = (
+            "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
+        )
         what = f"{name} is {found}, {quote(str(value))}{f' ({odd})' if odd else ''}, where rows of numbers were expected"
     else:
         what = f"{name} is the single number {quote(str(value), marks='')}, where a matrix, a list of rows, was expected"

@@ -7,8 +7,8 @@ import pathlib
 import re
 
 from attncli.errors import InputError, Path, Place, cell_name
-from attncli.readers.numbers import NotANumber, number
 from attncli.readers.nested import truth
+from attncli.readers.numbers import NotANumber, number
 from attncli.readers.opening import decode, read_bytes
 from attncli.readers.tree import Plain, check_amount
 from attncli.text import quote
@@ -31,7 +31,9 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
     """
     if member is not None:
         raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} holds one table", path=path, fix="leave out the #"
+            f"{cell_name(path)}: {quote(file.name, marks='')} holds one table",
+            path=path,
+            fix="leave out the #",
         )
     text = decode(read_bytes(str(file)), file.name)
     check_amount(text, file.name)
@@ -39,7 +41,9 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
     rows, lines = _rows(text, file, path)
     if not rows:
         raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} is empty", path=path, fix="write one row on each line"
+            f"{cell_name(path)}: {quote(file.name, marks='')} is empty",
+            path=path,
+            fix="write one row on each line",
         )
     _refuse_header(rows[0], lines[0], file, path)
     _refuse_holes(rows, lines, file, path)
@@ -49,7 +53,8 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
 def _rows(text: str, file: pathlib.Path, path: Path) -> tuple[list[list[str]], list[int]]:
     """Return the rows that are not blank, and the line on which each stands."""
     reader = csv.reader(text.splitlines(), delimiter=_DELIMITERS[file.suffix.lower()], strict=True)
-    rows, lines = [], []
+    rows: list[list[str]] = []
+    lines: list[int] = []
     try:
         for row in reader:
             if any(map(str.strip, row)):
@@ -57,7 +62,7 @@ def _rows(text: str, file: pathlib.Path, path: Path) -> tuple[list[list[str]], l
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise _fault(file, path, reader.line_num, f"cannot be read: {error}", "check its quotes") from error
-    return list(rows), lines
+    return rows, lines
 
 
 def _refuse_semicolons(text: str, file: pathlib.Path, path: Path) -> None:

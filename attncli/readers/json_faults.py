@@ -42,7 +42,8 @@ _ADVICE = (
     _Advice(r"", r"[“”„]", "a typographic quote", 'write the plain double quote "'),
     _Advice(r"", r"[，：；、]", "a full-width sign", "write the ASCII comma or colon"),
     _Advice(r"[{,]\s*$", r"[A-Za-z_]", "a key without quotes", 'write "X": …; without quotes it would be YAML'),
-    _Advice(r"", r"(tensor|array)\(", "a printout pasted as it is", 'put it in double quotes, with \\n for a new line'),
+    _Advice(r"^\s*$", r"[A-Za-z_]", "text where a brace was expected", "name the file .yaml if it is YAML"),
+    _Advice(r"", r"(tensor|array)\(", "a printout pasted as it is", "put it in double quotes, with \\n for a new line"),
     _Advice(r"", r"\.\.\.|…", "an ellipsis where numbers were left out", "write all numbers"),
 )  # fmt: skip
 
@@ -59,7 +60,10 @@ _PLAIN_WORDS = {
     "Expecting value": ("a value is missing here", "give a number, a list or a text in double quotes"),
     "Unterminated string starting at": ("a quote is opened and never closed", "close it on the same line"),
     "Invalid \\escape": ("a backslash that escapes nothing", "write \\\\ for a backslash"),
-    "Invalid \\uXXXX escape": ("\\u must be followed by four hexadecimal digits", "write \\\\ for a backslash"),
+    "Invalid \\uXXXX escape": (
+        "\\u must be followed by four hexadecimal digits",
+        "write \\\\ for a backslash",
+    ),
 }
 
 
@@ -92,6 +96,4 @@ def explain(error: json.JSONDecodeError, text: str, name: str) -> InputError:
     message, fix = next(
         (words for start, words in _PLAIN_WORDS.items() if error.msg.startswith(start)), (error.msg, "")
     )
-    return InputError(
-        f"not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place
-    )
+    return InputError(f"not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place)

@@ -102,9 +102,7 @@ def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(flat, shape))
 
 
-def _flatten(
-    tree: list[Tree], path: Path, read: Callable[[Tree], Any]
-) -> tuple[list[Any], tuple[int, ...]]:
+def _flatten(tree: list[Tree], path: Path, read: Callable[[Tree], Any]) -> tuple[list[Any], tuple[int, ...]]:
     """Return the cells in order, and the shape; check that the lists form an array."""
     level: list[Any] = [tree]
     shape: tuple[int, ...] = ()
@@ -149,9 +147,11 @@ def _mixed(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     where = path + _indices(odd, shape)
     if not wants_list:
         message = f"{cell_name(where)} is a list where a number was expected"
-        return InputError(message, path=where, fix="write one number here; all rows must be nested equally deep")
+        return InputError(
+            message, path=where, fix="write one number here; all rows must be nested equally deep"
+        )
     item = level[odd]
-    found = f"the text {quote(item)}" if isinstance(item, str) else "one value"
+    found = quote(item) if isinstance(item, str) else "one value"
     hint = f" ({odd_characters(item)})" if isinstance(item, str) and odd_characters(item) else ""
     return InputError(
         f"{cell_name(where, ndim=len(shape) + 1)} is {found}{hint} where a list was expected",
@@ -165,9 +165,10 @@ def _ragged(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     where = path + _indices(odd, shape)
     ndim = len(shape) + _ndim(level[0])
     name, first = cell_name(where, ndim=ndim), cell_name(path + _indices(0, shape), ndim=ndim)
-    unit = "columns" if ndim == len(shape) + 1 else "parts"
+    unit = "column" if ndim == len(shape) + 1 else "part"
+    length = len(level[odd])
     return InputError(
-        f"{name} has {len(level[odd])} {unit}, but {first} has {len(level[0])}",
+        f"{name} has {length} {unit}{'' if length == 1 else 's'}, but {first} has {len(level[0])}",
         path=where,
         fix="make all rows equally long; look for a missing comma or number",
     )

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
+_MANY = 24  # names; more of them are not listed in a message
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -52,7 +53,9 @@ def real(value: Tree, path: Path) -> float:
     except NotANumber as fault:
         raise InputError(f"{cell_name(path)} {fault.what}", path=path, fix=fault.fix) from None
     if math.isnan(result):
-        raise InputError(f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number")
+        raise InputError(
+            f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number"
+        )
     return result
 
 
@@ -68,12 +71,16 @@ def integer(value: Tree, path: Path, *, minimum: float | None = None) -> int:
         as_real = real(value, path)
         if not as_real.is_integer() or abs(as_real) >= 2**63:
             raise InputError(
-                f"{cell_name(path)} is {found(value)}, not a whole number", path=path, fix="write a whole number"
+                f"{cell_name(path)} is {found(value)}, not a whole number",
+                path=path,
+                fix="write a whole number",
             )
         result = int(as_real)
     if minimum is not None and result < minimum:
         raise InputError(
-            f"{cell_name(path)} is {result}, and must be at least {minimum:g}", path=path, fix="write a larger number"
+            f"{cell_name(path)} is {result}, and must be at least {minimum:g}",
+            path=path,
+            fix="write a larger number",
         )
     return result
 
@@ -104,7 +111,9 @@ def flag(value: Tree, path: Path) -> bool:
     if isinstance(value, str) and value.strip().lower() in _FLAGS:
         return _FLAGS[value.strip().lower()]
     raise InputError(
-        f"{cell_name(path)} is {found(value)}, where true or false was expected", path=path, fix="write true or false"
+        f"{cell_name(path)} is {found(value)}, where true or false was expected",
+        path=path,
+        fix="write true or false",
     )
 
 
@@ -135,7 +144,9 @@ def clean_text(value: Tree, path: Path) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if not isinstance(value, str):
         raise InputError(
-            f"{cell_name(path)} is {found(value)}, where text was expected", path=path, fix="put the text in quotes"
+            f"{cell_name(path)} is {found(value)}, where text was expected",
+            path=path,
+            fix="put the text in quotes",
         )
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         raise InputError(
@@ -148,15 +159,19 @@ def clean_text(value: Tree, path: Path) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that somebody most likely meant, if any is near."""
-    by_case = {each.casefold().replace("-", "_"): each for each in known}
-    wanted = re.sub(r"[^\w ]", "", name.casefold().replace("-", "_")).strip().replace(" ", " ")
-    if wanted in by_case:
-        return by_case[wanted]
-    for each in by_case:
-        if each.replace("_", "") == wanted.replace("_", ""):
-            return by_case[each]
-    close = difflib.get_close_matches(wanted, by_case, n=1, cutoff=0.6)
-    return by_case[close[0]] if close else None
+    spelled = {_bare(each): each for each in known}
+    wanted = _bare(name)
+    if wanted in spelled:
+        return spelled[wanted]
+    close = difflib.get_close_matches(wanted, spelled, n=1, cutoff=0.65)
+    if not close and len(wanted) > len("seq"):
+        close = [each for each in spelled if len(each) > 1 and wanted.startswith(each)]
+    return spelled[close[0]] if close else None
+
+
+def _bare(name: str) -> str:
+    """Return a name without case, joints and odd characters: what is left when people misspell it."""
+    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def check_names(mapping: Mapping[str, Tree], known: Iterable[str], path: Path) -> None:
@@ -177,9 +192,10 @@ def unknown_name(name: str, known: Iterable[str], path: Path, *, what: str = "ke
     near = nearest(name, known)
     odd = odd_characters(name)
     inside = f" in {cell_name(path)}" if path else ""
+    many = len(known) > _MANY
     return InputError(
         f"unknown {what} {quote(name)}{inside}{f': it holds {odd}' if odd else ''}",
         path=(*path, name),
-        context="" if near or len(known) > 24 else f"known: {', '.join(known)}",
-        fix=f"did you mean {near}?" if near else ("" if len(known) <= 24 else "see: attn keys"),
+        context="" if near or many else f"known: {', '.join(known)}",
+        fix=f"did you mean {near}?" if near else ("see: attn keys" if many else ""),
     )

@@ -67,7 +67,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
             case ScalarEvent():
                 yield Token("scalar", event.value, offset, event.anchor)
             case AliasEvent():
-                yield Token("alias", event.anchor, offset)
+                yield Token("alias", str(event.anchor), offset)
             case SequenceStartEvent():
                 yield Token("[", "", offset, event.anchor)
             case MappingStartEvent():
@@ -108,7 +108,9 @@ class _Composer:
         self._next()  # the end of the document
         if isinstance(event := self._next(), DocumentStartEvent):
             raise self._fault(
-                event, "a second document starts here", "a YAML file holds one problem: keep one document of it"
+                event,
+                "a second document starts here",
+                "a YAML file holds one problem: keep one document of it",
             )
         return tree
 
