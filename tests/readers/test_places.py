@@ -9,8 +9,8 @@ import pytest
 
 from attncli.errors import InputError
 from attncli.problem import Problem
-from attncli.readers import load, located
-from attncli.readers.places import place_at
+from attncli.readers import load, located, yaml_tree
+from attncli.readers.places import TextSource, place_at
 
 Read = Callable[..., Problem]
 
@@ -43,9 +43,6 @@ JSON = '{"name": "[,{\\"}",\n "X": [[1, 2],\n  [3, 4]]}'
 )
 def test_yaml(path: tuple[str | int, ...], line: int, column: int) -> None:
     """A key's place is its own; a cell's is where its text stands, through aliases too."""
-    from attncli.readers import yaml_tree  # noqa: PLC0415
-    from attncli.readers.places import TextSource  # noqa: PLC0415
-
     found = TextSource(name="p", text=YAML, tokens=yaml_tree.tokens).locate(path)
     assert found is not None
     assert found[:2] == (line, column)

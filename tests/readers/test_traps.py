@@ -67,10 +67,22 @@ REFUSED = {
 
 X = [[1, 0, 1], [0, 2, 0], [1, 1, 1]]
 W = [[1, 0], [0, 1], [1, 1]]
-SAME_AS_OK = (
-    "anchor.yaml b00.yaml b05.yaml b06.yaml b22.yaml b31.yaml bom.json docmarks.yaml emoji.json "
-    "ok.json ok.yaml utf16.json utf16.yaml utf8.yaml"
-).split()
+SAME_AS_OK = [
+    "anchor.yaml",
+    "b00.yaml",
+    "b05.yaml",
+    "b06.yaml",
+    "b22.yaml",
+    "b31.yaml",
+    "bom.json",
+    "docmarks.yaml",
+    "emoji.json",
+    "ok.json",
+    "ok.yaml",
+    "utf16.json",
+    "utf16.yaml",
+    "utf8.yaml",
+]
 
 
 @pytest.mark.parametrize("name", REFUSED)
