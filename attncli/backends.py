@@ -57,7 +57,7 @@ def _is_number(array: np.ndarray) -> bool:
     return array.dtype.kind not in "biu"
 
 
-def _open_numpy(device: str, dtype: str) -> Session:
+def _open_numpy(_device: str, dtype: str) -> Session:
     if dtype not in HALF:
         own = np.dtype(dtype)
         return Session(
@@ -81,7 +81,10 @@ def _open_numpy(device: str, dtype: str) -> Session:
 
 
 def _bfloat16() -> np.dtype[Any]:
-    return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    import ml_dtypes  # noqa: PLC0415  (rarely needed)
+
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 def _import(name: str) -> Any:

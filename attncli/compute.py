@@ -10,8 +10,9 @@ import numpy as np
 
 from attncli.backends import Session, open_backend
 from attncli.core.attention import Inputs, attend
+from attncli.observe import Checks, check, observe
 from attncli.problem import Problem
-from attncli.resolve import Resolved, resolve
+from attncli.resolve import resolve
 from attncli.trace import Record, Trace
 
 __all__ = ["Result", "compute"]
@@ -28,6 +29,8 @@ class Result:
         query_labels: One label for each query.
         key_labels: One label for each key.
         notes: What a reader should know, one sentence each.
+        checks: What the numbers say about themselves.
+        start: The key that the data starts with.
         backend: Name of the array library.
         device: The device it ran on.
         dtype: The precision.
@@ -39,6 +42,8 @@ class Result:
     query_labels: tuple[str, ...]
     key_labels: tuple[str, ...]
     notes: tuple[str, ...]
+    checks: Checks
+    start: str
     backend: str
     device: str
     dtype: str
@@ -75,13 +80,16 @@ def compute(
     session = open_backend(backend, device, problem.dtype)
     resolved = resolve(problem)
     records = _run(resolved.inputs, session, keep, large_details=large_details)
+    seen = observe(problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
         inputs=resolved.inputs,
         records=records,
         query_labels=resolved.query_labels,
         key_labels=resolved.key_labels,
-        notes=resolved.notes,
+        notes=resolved.notes + seen,
+        checks=check(resolved.inputs, records),
+        start=resolved.start,
         backend=session.backend,
         device=session.device,
         dtype=session.dtype,

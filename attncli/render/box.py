@@ -1,0 +1,103 @@
+"""Boxes of lines: one above another, side by side, and packed into a width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from attncli.render.ink import Line, Span, cells, pad
+
+__all__ = ["Box", "beside", "indent", "packed", "stacked", "wrapped"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle of text.
+
+    Args:
+        lines: From top to bottom; those that end early are filled up when something stands beside.
+    """
+
+    lines: tuple[Line, ...]
+
+    @cached_property
+    def width(self) -> int:
+        """Cells in the longest line."""
+        return max(map(cells, self.lines), default=0)
+
+
+def stacked(boxes: Iterable[Box], *, apart: int = 0) -> Box:
+    """Set boxes one above another, with empty lines between them."""
+    lines: list[Line] = []
+    for box in boxes:
+        if lines:
+            lines += [()] * apart
+        lines += box.lines
+    return Box(tuple(lines))
+
+
+def beside(boxes: Sequence[Box], *, gap: int) -> Box:
+    """Set boxes side by side, their first lines level."""
+    height = max(len(box.lines) for box in boxes)
+    lines: list[Line] = []
+    for i in range(height):
+        line: Line = ()
+        start = 0
+        for box in boxes:
+            line = (*pad(line, start), *(box.lines[i] if i < len(box.lines) else ()))
+            start += box.width + gap
+        lines.append(line)
+    return Box(tuple(lines))
+
+
+def packed(boxes: Iterable[Box], width: int, *, gap: int) -> Box:
+    """Set as many boxes side by side as fit into a width, then go on below."""
+    rows: list[list[Box]] = []
+    for box in boxes:
+        if rows and sum(each.width + gap for each in rows[-1]) + box.width <= width:
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    return stacked((beside(row, gap=gap) for row in rows), apart=1)
+
+
+def indent(box: Box, by: int) -> Box:
+    """Move a box to the right."""
+    return Box(tuple((Span(" " * by), *line) if line else line for line in box.lines))
+
+
+def wrapped(items: Sequence[Line], width: int, *, gap: int = 2, hang: int = 0) -> Box:
+    """Set items in a line, and those that do not fit in lines below it.
+
+    An item that is wider than a line on its own is broken between words.
+
+    Args:
+        items: What to set.
+        width: Cells in a line.
+        gap: Cells between two items.
+        hang: Cells before each line but the first.
+    """
+    lines: list[Line] = []
+    line: Line = ()
+    for item, space in _pieces(items, width - hang, gap):
+        if cells(line) > (hang if lines else 0) and cells(line) + space + cells(item) > width:
+            lines.append(line)
+            line = (Span(" " * hang),)
+        before = space if line and cells(line) > (hang if lines else 0) else 0
+        line = (*line, Span(" " * before), *item)
+    return Box((*lines, line)) if line else Box(tuple(lines))
+
+
+def _pieces(items: Sequence[Line], width: int, gap: int) -> Iterable[tuple[Line, int]]:
+    """Yield each item, or its words, with the space before it."""
+    for item in items:
+        if cells(item) <= width:
+            yield item, gap
+            continue
+        space = gap
+        for span in item:
+            for word in span.text.split(" "):
+                yield (Span(word, span.role, span.bold, span.heat),), space
+                space = 1
+            space = 0

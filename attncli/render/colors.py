@@ -1,0 +1,89 @@
+"""Colours of cells: blues for weights, purple to orange for signed numbers, and ink to read on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+__all__ = ["BLACK", "WHITE", "RGB", "contrast", "ink", "signed_color", "weight_color"]
+
+
+class RGB(NamedTuple):
+    """A colour, each part from 0 to 255."""
+
+    red: int
+    green: int
+    blue: int
+
+
+BLACK = RGB(0, 0, 0)
+WHITE = RGB(255, 255, 255)
+
+Ramp = Sequence[tuple[float, RGB]]
+
+FAINTEST = 0.02  # a weight below has no colour: a table of near-zeros would glow otherwise
+
+
+def _ramp(**stops: str) -> Ramp:
+    """Read a ramp from percentages and hexadecimal colours."""
+    return [(int(at[1:]) / 100, RGB(*bytes.fromhex(color))) for at, color in stops.items()]
+
+
+# Purple against orange is told apart with any colour vision; red against green is not.
+_WEIGHTS = {
+    "dark": _ramp(
+        _0="10263f", _14="1a4580", _28="2360a9", _50="3f82d8", _58="5291e4", _80="9bc0f7", _100="e2edfe"
+    ),
+    "light": _ramp(
+        _0="f3f8fe", _14="d3e3f3", _28="aacfe6", _50="63a8d3", _58="4a98c9", _80="1c6bb0", _100="08306b"
+    ),
+}
+_POSITIVE = {
+    "dark": _ramp(_0="1f232e", _33="57370f", _50="7a4c10", _67="a86b1a", _100="edb567"),
+    "light": _ramp(_0="f7f7f7", _33="fed8a6", _50="fdbc6d", _67="ec9c3f", _100="b95d06"),
+}
+_NEGATIVE = {
+    "dark": _ramp(_0="1f232e", _33="372a5c", _50="4c3a80", _67="6d57a8", _100="bcaaf0"),
+    "light": _ramp(_0="f7f7f7", _33="d5d4e9", _50="b4acd3", _67="9488bd", _100="53288a"),
+}
+
+
+def weight_color(weight: float, theme: str) -> RGB | None:
+    """Color a weight on the fixed scale from 0 to 1; None below two percent, and for NaN."""
+    return _between(_WEIGHTS[theme], min(weight, 1.0)) if weight >= FAINTEST else None
+
+
+def signed_color(number: float, limit: float, theme: str) -> RGB | None:
+    """Color a number on a scale from −limit to limit; None when it is not a finite part of it."""
+    if not limit or not abs(number) <= limit:
+        return None
+    return _between((_POSITIVE if number >= 0 else _NEGATIVE)[theme], abs(number) / limit)
+
+
+def _between(ramp: Ramp, at: float) -> RGB:
+    for (low, start), (high, end) in pairwise(ramp):
+        if at <= high:
+            share = (at - low) / (high - low)
+            return RGB(*(round(a + (b - a) * share) for a, b in zip(start, end, strict=True)))
+    return ramp[-1][1]
+
+
+def _luminance(color: RGB) -> float:
+    def linear(part: int) -> float:
+        share = part / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    red, green, blue = map(linear, color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: RGB, other: RGB) -> float:
+    """Compute the contrast ratio of two colours, from 1 to 21 (WCAG 2.2)."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def ink(background: RGB) -> RGB:
+    """Choose black or white, whichever is easier to read; it never falls below 4.5 to 1."""
+    return max(BLACK, WHITE, key=lambda color: contrast(color, background))

@@ -1,0 +1,124 @@
+"""Spans of text with a role, their width in cells, and their way to ANSI codes.
+
+The one module that Rich is used in: for the width of characters and the codes of colours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rich.cells import cell_len
+from rich.color import Color, ColorSystem
+from rich.style import Style
+
+from attncli.render.colors import RGB, ink
+from attncli.render.terminal import Terminal
+
+__all__ = ["Line", "Role", "Span", "cells", "cut", "pad", "paint"]
+
+Role = Literal["plain", "faint", "formula", "badge", "good", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line.
+
+    Args:
+        text: Printable text; whoever makes a span has cleaned it.
+        role: What it is there for.
+        bold: Whether it stands out.
+        heat: Background that shows the size of a number.
+    """
+
+    text: str
+    role: Role = "plain"
+    bold: bool = False
+    heat: RGB | None = None
+
+
+Line: TypeAlias = tuple[Span, ...]
+
+_ROLES: dict[str, dict[Role, Style]] = {
+    "dark": {
+        "faint": Style(color="#8f8f8f"),
+        "formula": Style(color="#6fb3c9"),
+        "good": Style(color="#a8c34a"),
+        "bad": Style(color="#ff7b72", bold=True),
+    },
+    "light": {
+        "faint": Style(color="#666666"),
+        "formula": Style(color="#0a7078"),
+        "good": Style(color="#3b7a00"),
+        "bad": Style(color="#b3261e", bold=True),
+    },
+    # Sixteen colours are the reader's own, chosen to suit their background.
+    "16": {
+        "faint": Style(dim=True),
+        "formula": Style(color="cyan"),
+        "good": Style(color="green"),
+        "bad": Style(color="red", bold=True),
+    },
+}
+_SYSTEMS = {
+    "16": ColorSystem.STANDARD,
+    "256": ColorSystem.EIGHT_BIT,
+    "truecolor": ColorSystem.TRUECOLOR,
+}
+
+
+def cells(what: str | Line) -> int:
+    """Count the terminal cells that a text or a line takes."""
+    return cell_len(what) if isinstance(what, str) else sum(cell_len(span.text) for span in what)
+
+
+def cut(text: str, width: int, mark: str = "…") -> str:
+    """Shorten a label to a width in cells, with a mark where something is gone."""
+    if cell_len(text) <= width:
+        return text
+    end = 0
+    while end < len(text) and cell_len(text[: end + 1]) <= width - cell_len(mark):
+        end += 1
+    return text[:end].rstrip("\u200d") + mark  # a joiner would draw the mark into the sign before it
+
+
+def pad(line: Line, width: int) -> Line:
+    """Fill a line with spaces up to a width."""
+    missing = width - cells(line)
+    return (*line, Span(" " * missing)) if missing > 0 else line
+
+
+def paint(line: Line, terminal: Terminal) -> str:
+    """Write a line for a terminal, without spaces that nobody sees at its end."""
+    spans = _without_trailing_spaces(line)
+    if terminal.color is None:
+        return "".join(span.text for span in spans)
+    system = _SYSTEMS[terminal.color]
+    return "".join(_style(span, terminal).render(span.text, color_system=system) for span in spans)
+
+
+def _without_trailing_spaces(line: Line) -> list[Span]:
+    spans = list(line)
+    while spans and not spans[-1].heat and not spans[-1].text.strip(" "):
+        spans.pop()
+    if spans and not spans[-1].heat and spans[-1].role != "badge":
+        last = spans[-1]
+        spans[-1] = Span(last.text.rstrip(" "), last.role, last.bold)
+    return spans
+
+
+def _style(span: Span, terminal: Terminal) -> Style:
+    styles = _ROLES["16" if terminal.color == "16" else terminal.theme]
+    if span.role == "badge":
+        return Style(bold=True, reverse=True)
+    style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)
+    return style + _heat(span.heat, terminal) if span.heat else style
+
+
+def _heat(color: RGB, terminal: Terminal) -> Style:
+    if terminal.color == "16":
+        return Style.null()
+    background = Color.from_rgb(*color).downgrade(_SYSTEMS[terminal.color or "truecolor"])
+    front = ink(RGB(*background.get_truecolor()))  # what is shown, not what was asked for
+    return Style(bgcolor=background, color=Color.from_rgb(*front))
+

@@ -1,0 +1,27 @@
+"""What a text is rendered for: a terminal, a pipe or a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Terminal"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terminal:
+    """Where a rendered text goes.
+
+    Args:
+        width: Cells in a line.
+        color: How many colours there are; None is plain text.
+        unicode: Whether the stream takes more than ASCII.
+        interactive: Whether a person sits in front of it; a pipe gets signs that programs read.
+        theme: Whether its background is dark or light.
+    """
+
+    width: int = 80
+    color: Literal["16", "256", "truecolor"] | None = None
+    unicode: bool = True
+    interactive: bool = True
+    theme: Literal["dark", "light"] = "dark"

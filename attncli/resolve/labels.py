@@ -1,0 +1,34 @@
+"""What queries and keys are called."""
+
+from __future__ import annotations
+
+from attncli.errors import InputError
+from attncli.resolve.draft import Draft, counted
+
+__all__ = ["labels"]
+
+
+def labels(draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Label queries and keys; without labels they are numbered."""
+    p = draft.problem
+    seq_q, seq_k = draft.sizes["query"], draft.sizes["key"]
+    tokens, context = p.tokens, p.context_tokens
+    if tokens and context is None and len(tokens) == seq_k != seq_q:
+        draft.notes.append(
+            f"tokens label the {seq_k} keys, since there {'is' if seq_q == 1 else 'are'} {counted(seq_q, 'query', 'queries')}"
+        )
+        tokens, context = None, tokens
+    _one_each("tokens", tokens, seq_q, "query", "queries")
+    _one_each("context_tokens", context, seq_k, "key", "keys")
+    numbered_q, numbered_k = (tuple(map(str, range(n))) for n in (seq_q, seq_k))
+    shared = tokens if seq_q == seq_k and p.context is None else None
+    return tokens or numbered_q, context or shared or numbered_k
+
+
+def _one_each(key: str, labels: tuple[str, ...] | None, count: int, one: str, many: str) -> None:
+    if labels is not None and len(labels) != count:
+        raise InputError(
+            f"{key} has {counted(len(labels), 'label')}, but there {'is' if count == 1 else 'are'} {counted(count, one, many)}",
+            path=(key,),
+            fix=f"give one label per {one}",
+        )

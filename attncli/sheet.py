@@ -1,0 +1,171 @@
+"""What a sheet holds: blocks of matrices with their labels, ready to be rendered in any format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Block", "Checks", "Kind", "Matrix", "Mixture", "Numbers", "Sheet", "Side", "View"]
+
+Numbers = NDArray[np.floating]
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What a reader wants to see of a result.
+
+    Args:
+        stages: Names of the stages, and of given inputs; None is all.
+        head: The only head; None is all, or the first where there are many.
+        batch: The only item of the batch; None likewise.
+        precision: Digits after the point; None chooses them by the size of the numbers.
+        full: Hide nothing, however much there is.
+        detail: Also the weights of the projections and the details of softmax.
+    """
+
+    stages: tuple[str, ...] | None = None
+    head: int | None = None
+    batch: int | None = None
+    precision: int | None = None
+    full: bool = False
+    detail: bool = False
+
+
+class Kind(Enum):
+    """How the numbers of a matrix are to be read."""
+
+    VECTORS = "a vector for each row"
+    SCORES = "a signed number for each query and key"
+    WEIGHTS = "a share of 1 for each query and key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A number for each row, beside a matrix."""
+
+    label: str
+    values: Numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """Rows as what they are made of: weights times the values of keys.
+
+    Args:
+        weights: ``(rows, keys)``.
+        hidden: True where the key is masked; None where all are seen.
+        keys: One label for each key.
+    """
+
+    weights: Numbers
+    hidden: NDArray[np.bool_] | None
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """A table of numbers: one stage, or one head of it.
+
+    Args:
+        name: The stage, or the key of the problem file.
+        symbol: Its symbol.
+        part: Which part of the stage, such as ``head 1``; empty when it is the whole.
+        kind: How to read the numbers.
+        array: ``(rows, columns)``, a view into the result.
+        rows: One label for each row; empty numbers them.
+        columns: One label for each column; empty numbers them.
+        hidden: True where a cell is masked; None where none is.
+        sides: Numbers beside the rows.
+        given: Whether it was given rather than computed.
+        mixture: What each row is a mixture of, where there are few keys.
+    """
+
+    name: str
+    symbol: str
+    part: str = ""
+    kind: Kind
+    array: Numbers
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    hidden: NDArray[np.bool_] | None = None
+    sides: tuple[Side, ...] = ()
+    given: bool = False
+    mixture: Mixture | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A step of the computation.
+
+    Args:
+        title: A verb for the step.
+        formulas: What was computed, such as ``S = Q·Kᵀ``.
+        shape: The shape, where it is news.
+        remarks: Constants and counts, such as ``× 0.7071``.
+        decimals: Digits after the point that its numbers are usually read with.
+        matrices: The numbers.
+    """
+
+    title: str
+    formulas: tuple[str, ...]
+    shape: str
+    remarks: tuple[str, ...]
+    decimals: int
+    matrices: tuple[Matrix, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks:
+    """What a result says about itself.
+
+    Args:
+        row_sum_error: Largest difference of a row's weights from 1; None without such rows.
+        allowed: How much of it rounding explains.
+        nan: Number of NaNs in all stages.
+        infinite: Number of infinities, not counting masked scores.
+        kept: Number of pairs of query and key that see each other.
+        pairs: Number of all pairs.
+        blind_rows: Number of queries that see no key.
+        entropies: Entropy of each row of weights in bits, over all heads and batch items.
+    """
+
+    row_sum_error: float | None
+    allowed: float
+    nan: int
+    infinite: int
+    kept: int
+    pairs: int
+    blind_rows: int
+    entropies: Numbers | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A result as it is read: from the first matrix to the output, with what it says of itself.
+
+    Args:
+        source: The problem's file as it was named; a name in angle brackets is no file.
+        title: A short name for it.
+        formula: The whole computation.
+        facts: Backend, precision and sizes.
+        blocks: The steps, in order.
+        checks: The self-check; None when the weights were not kept.
+        elided: Which heads and batch items are hidden, and how to see them; empty when none is.
+        precision: Digits after the point, when the reader asked for a number of them.
+        full: Whether tables are to be whole, however large.
+        notes: What a reader should know, one sentence each.
+    """
+
+    source: str
+    title: str
+    formula: str
+    facts: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    checks: Checks | None
+    elided: str = ""
+    precision: int | None = None
+    full: bool = False
+    notes: tuple[str, ...] = ()
