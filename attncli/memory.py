@@ -135,7 +135,8 @@ def _batch(inputs: Inputs) -> int:
         return 1
     values = (getattr(inputs, each.name) for each in fields(inputs))
     arrays = [value.array for value in values if isinstance(value, Value)]
-    return max(array.shape[0] for array in arrays if getattr(array, "ndim", 0) >= 3)  # noqa: PLR2004
+    shapes = [array.shape for array in arrays if hasattr(array, "shape")]
+    return max((shape[0] for shape in shapes if len(shape) > 2), default=1)  # noqa: PLR2004  (batch, seq, dim)
 
 
 def _stages(inputs: Inputs) -> int:
@@ -148,5 +149,6 @@ def _stages(inputs: Inputs) -> int:
 
 def _details(inputs: Inputs) -> int:
     """Count the arrays of that size in the details: the exponentials, and each weight times its value."""
-    width = inputs.v.array.shape[-1] if inputs.v else inputs.w_v.array.shape[-1] if inputs.w_v else 1
-    return 1 + int(width)
+    values = inputs.v or inputs.w_v or inputs.x_v
+    width = int(values.array.shape[-1]) if values else 0
+    return 1 + (width if inputs.by_head else width // inputs.num_kv_heads)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Mapping
-from typing import TextIO
+from typing import Literal, TextIO, TypeAlias
 
-__all__ = ["color_depth", "is_terminal", "is_unicode", "text_width"]
+__all__ = ["color_depth", "is_unicode", "text_width"]
 
-
-def is_terminal(stream: TextIO) -> bool:
-    """Tell whether a person looks at the stream."""
-    return stream.isatty()
+Depth: TypeAlias = Literal["16", "256", "truecolor"]
 
 
 def is_unicode(stream: TextIO) -> bool:
@@ -20,7 +18,7 @@ def is_unicode(stream: TextIO) -> bool:
     return codecs.lookup(stream.encoding).name.startswith("utf-")
 
 
-def color_depth(choice: str, tty: bool, environment: Mapping[str, str] = os.environ) -> str | None:
+def color_depth(choice: str, tty: bool, environment: Mapping[str, str] = os.environ) -> Depth | None:
     """Decide on colours: the option first, then NO_COLOR, FORCE_COLOR, and what is written to.
 
     Args:
@@ -44,7 +42,7 @@ def _wanted(choice: str, tty: bool, environment: Mapping[str, str]) -> bool:
     return tty and environment.get("TERM") != "dumb"
 
 
-def _depth(environment: Mapping[str, str]) -> str:
+def _depth(environment: Mapping[str, str]) -> Depth:
     if environment.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
         return "truecolor"
     return "256" if "256color" in environment.get("TERM", "") else "16"
@@ -63,9 +61,8 @@ def text_width(choice: int | None, stream: TextIO, environment: Mapping[str, str
     """
     if choice is not None or not stream.isatty():
         return choice
-    columns = environment.get("COLUMNS", "")
-    if columns.isascii() and columns.isdecimal() and int(columns):
-        return int(columns)
+    if columns := re.fullmatch(r"0*([1-9][0-9]{0,5})", environment.get("COLUMNS", "")):
+        return int(columns[1])
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except OSError:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from attncli import __version__
 from attncli.compute import Result
 from attncli.problem import Expected, Mask, Problem, keys
@@ -48,7 +46,7 @@ def document(result: Result) -> dict[str, Any]:
             "scale": _scale(result),
             "stages": [_declaration(record) for record in kept],
             "details": {name: array for record in kept for name, array in record.details.items()},
-            "checks": _checks(kept),
+            "checks": {"row_sum_error": result.checks.row_sum_error, "nan": result.checks.nan},
             "notes": list(result.notes),
         },
     }
@@ -112,15 +110,3 @@ def _declaration(record: Record) -> dict[str, Any]:
         "axes": record.axes,
         "shape": record.shape,
     }
-
-
-def _checks(kept: list[Record]) -> dict[str, Any]:
-    """Measure what must hold of every result: rows of weights add up to 1, and nothing is NaN."""
-    sums = next((record.details["row_sum"] for record in kept if "row_sum" in record.details), None)
-    nan = sum(int(np.isnan(record.array).sum()) for record in kept)
-    return {"row_sum_error": None if sums is None else _row_sum_error(sums), "nan": nan}
-
-
-def _row_sum_error(sums: np.ndarray) -> float:
-    full = sums[np.isfinite(sums) & (sums != 0)]  # a query that sees no key has no weights
-    return float(np.abs(full - 1).max(initial=0.0))
