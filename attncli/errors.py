@@ -52,17 +52,23 @@ class Place:
         return ":".join([quote(self.file, limit=200, marks=""), *numbers])
 
 
-def cell_name(path: Path) -> str:
-    """Name the place of one value, for people and for programs: ``X row 2, column 1 (X[1][0])``."""
+def cell_name(path: Path, *, ndim: int | None = None) -> str:
+    """Name the place of one value, for people and for programs: ``X row 2, column 1 (X[1][0])``.
+
+    Args:
+        path: Keys, then indices.
+        ndim: Number of axes, when the path names a part with fewer indices: ``X row 2 (X[1])``.
+    """
     keys = [str(part) for part in path if isinstance(part, str)]
     indices = [part for part in path if isinstance(part, int)]
     name = ".".join(quote(key, marks="") for key in keys)
     if not indices:
         return name
+    ndim = ndim or len(indices)
     words = {1: ("item",), 2: ("row", "column"), 3: ("matrix", "row", "column")}.get(
-        len(indices), (*(f"axis {i + 1}" for i in range(len(indices) - 2)), "row", "column")
+        ndim, (*(f"axis {i + 1}" for i in range(ndim - 2)), "row", "column")
     )
-    spoken = ", ".join(f"{word} {i + 1}" for word, i in zip(words, indices, strict=True))
+    spoken = ", ".join(f"{word} {i + 1}" for word, i in zip(words, indices, strict=False))
     return f"{name} {spoken} ({name}{''.join(f'[{i}]' for i in indices)})"
 
 

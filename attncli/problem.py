@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from attncli.errors import Path, Place
+
 if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
     import numpy as np
     from numpy.typing import NDArray
@@ -57,7 +59,8 @@ class Key:
         help: One line for ``--help``, the schema and the documentation.
         default: What holds when the key is absent, as a reader would say it.
         choices: The words it takes; for `Kind.AXES`, the sets of axes that it may order.
-        minimum: The smallest number it takes (exclusive for `Kind.NUMBER`).
+        minimum: The smallest number it takes.
+        above: The number that it must exceed.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Key:
     default: str
     choices: tuple[str, ...] = ()
     minimum: float | None = None
+    above: float | None = None
 
 
 def _key(
@@ -76,6 +80,7 @@ def _key(
     default: str = "",
     choices: tuple[str, ...] = (),
     minimum: float | None = None,
+    above: float | None = None,
 ) -> Any:
     described = {
         "kind": kind,
@@ -83,6 +88,7 @@ def _key(
         "default": default or ("" if value is None else str(value)),
         "choices": choices,
         "minimum": minimum,
+        "above": above,
     }
     return field(default=value, metadata=described)
 
@@ -147,10 +153,14 @@ class Source:
 
     name: str = "<problem>"
 
-    def locate(self, path: tuple[str | int, ...]) -> tuple[int, int, str] | None:
+    def locate(self, path: Path) -> tuple[int, int, str] | None:
         """Return line, column (from 1) and text of the value at ``path``, if the source has lines."""
         del path
         return None
+
+    def place(self, path: Path) -> Place:
+        """Return the place of the value at ``path``, as an error shows it."""
+        return Place(self.name, *(self.locate(path) or ()))
 
 
 _WEIGHT_LAYOUTS = ("in out", "out in", "head in dim", "in head dim")
@@ -247,7 +257,7 @@ class Problem:
         choices=("none", "d_model"),
     )
     divide_by: float | None = _key(Kind.NUMBER, "What the scores are divided by, instead of scale.")
-    temperature: float = _key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", minimum=0)
+    temperature: float = _key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", above=0)
 
     # between scores and weights
     mask: Mask | None = _key(Kind.MASK, "Which query may attend to which key.", default="none")

@@ -1,0 +1,107 @@
+"""Problem files: from a path or standard input to `Problem`, or to one error that says where.
+
+`load` finds the format, a parser makes a tree in which nothing is interpreted yet, and the keys'
+own parsers read what each value means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from attncli.errors import AttnError, InputError, Place
+from attncli.problem import Problem, Source
+from attncli.readers import json_tree, yaml_tree
+from attncli.readers.files import FORMATS
+from attncli.readers.keys import to_problem
+from attncli.readers.opening import STDIN, decode, read_bytes
+from attncli.readers.places import TextSource
+from attncli.readers.settings import Overridden, apply, parse_setting
+from attncli.readers.tree import Tree
+from attncli.text import quote
+
+__all__ = ["READERS", "load", "located"]
+
+Documents: TypeAlias = Iterator[tuple[Tree, Source]]
+ProblemReader: TypeAlias = Callable[[str, str], Documents]
+"""Takes text and the file's name; yields each document with its source."""
+
+
+def _yaml(text: str, name: str) -> Documents:
+    yield yaml_tree.parse(text, name), TextSource(name=name, text=text, tokens=yaml_tree.tokens)
+
+
+def _json(text: str, name: str, *, several: bool = False) -> Documents:
+    for tree, start in json_tree.documents(text, name, several=several):
+        yield tree, TextSource(name=name, text=text, tokens=json_tree.tokens, start=start)
+
+
+def _json_lines(text: str, name: str) -> Documents:
+    return _json(text, name, several=True)
+
+
+def _by_content(text: str, name: str) -> Documents:
+    """Read what has no telling name: JSON if it starts like JSON, one document or several."""
+    return _json_lines(text, name) if text.lstrip()[:1] in {"{", "["} else _yaml(text, name)
+
+
+READERS: Mapping[str, ProblemReader] = MappingProxyType(
+    {
+        ".yaml": _yaml,
+        ".yml": _yaml,
+        ".json": _json,
+        ".jsonl": _json_lines,
+        ".ndjson": _json_lines,
+    }
+)
+"""Formats of problem files, by suffix; anything else is told by its content."""
+
+
+def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
+    """Read the problems of a file.
+
+    Args:
+        name: A path, or ``-`` for standard input; pipes are read once, to their end.
+        settings: ``KEY=VALUE`` texts that replace what the file says.
+
+    Returns:
+        One problem, or one for each document of JSON Lines.
+
+    Raises:
+        InputError: If anything in it cannot be taken as it is; says where.
+    """
+    parsed = tuple(parse_setting(setting) for setting in settings)
+    path = pathlib.Path(name)
+    if name != STDIN and path.suffix.lower() in FORMATS:
+        raise InputError(
+            f"{quote(name, limit=200, marks='')} holds an array, not a problem",
+            fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
+            place=Place(name),
+        )
+    text = decode(read_bytes(name), name)
+    reader = READERS.get(path.suffix.lower(), _by_content) if name != STDIN else _by_content
+    folder = pathlib.Path() if name == STDIN else path.parent
+    problems = []
+    for tree, origin in reader(text, name):
+        source = Overridden(name=name, base=origin, settings=parsed) if parsed else origin
+        with located(source):
+            problems.append(to_problem(apply(tree, parsed), source, folder))
+    return problems
+
+
+@contextlib.contextmanager
+def located(origin: Source) -> Iterator[None]:
+    """Give errors that pass through the place in the file of the value that they are about.
+
+    Args:
+        origin: `Problem.origin` of the problem at work.
+    """
+    try:
+        yield
+    except AttnError as error:
+        if error.place is None:
+            error.place = origin.place(error.path)
+        raise

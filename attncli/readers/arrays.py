@@ -1,0 +1,176 @@
+"""Every form in which a key's array may be written."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attncli.draw import DISTRIBUTIONS, draw
+from attncli.errors import InputError, Path, cell_name
+from attncli.problem import WORDS
+from attncli.readers import block, nested
+from attncli.readers.files import FORMATS, is_reference, read_reference
+from attncli.readers.numbers import NotANumber, number, odd_characters
+from attncli.readers.scalars import check_names, choice, integer, integers
+from attncli.readers.tree import Tree
+from attncli.text import quote
+
+__all__ = ["boolean_array", "cells", "number_array", "number_array_or_word"]
+
+_MAX_DRAWN = 2**28  # numbers, or 2 GiB of float64
+_RANDOM = ("shape", "seed", "distribution")
+
+_FORMS = (
+    "an array is written as rows in brackets, [[1, 2], [3, 4]], as a block of text after |, "
+    f"or as the name of a file ({', '.join(FORMATS)})"
+)
+
+
+def number_array(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[Any]:
+    """Read an array of numbers, in whichever form it is written.
+
+    Args:
+        value: Nested lists, a block of text, a file's name or a mapping that says how to draw it.
+        path: The key, and where in it.
+        folder: What file names are relative to.
+
+    Returns:
+        float64, or float32 and bool as a file holds them, with 1 to 4 axes.
+
+    Raises:
+        InputError: If it is none of these, or not an array of numbers.
+    """
+    if isinstance(value, dict):
+        return _drawn(value, path)
+    array = _converted(value, path, folder, nested.floats)
+    return array.astype(np.float64) if array.dtype == np.bool_ else array
+
+
+def number_array_or_word(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[Any] | str:
+    """Read an array of numbers, or a word that stands for one: identity, zeros, ones."""
+    if isinstance(value, str) and value.strip() in WORDS:
+        return value.strip()
+    return number_array(value, path, folder)
+
+
+def boolean_array(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[np.bool_]:
+    """Read an array of true and false, or of 1 and 0, in whichever form it is written.
+
+    Raises:
+        InputError: As `number_array` does, and if a cell is neither.
+    """
+    array = _converted(value, path, folder, nested.booleans)
+    if array.dtype != np.bool_:
+        odd = np.argwhere((array != 0) & (array != 1))
+        if len(odd):
+            where = path + tuple(map(int, odd[0]))
+            raise InputError(
+                f"{cell_name(where)} is {array[tuple(odd[0])]}, neither true nor false", path=where,
+                fix="write true or false, or 1 or 0",
+            )  # fmt: skip
+    return array.astype(np.bool_, copy=False)
+
+
+def cells(value: Tree, path: Path, folder: pathlib.Path) -> Tree:
+    """Return the nested lists of a value that may be written as a block or a file, unread as yet.
+
+    Returns:
+        Nested lists of text or values; an array where a binary file holds one.
+    """
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str) and is_reference(value):
+        return read_reference(value, path, folder)
+    if isinstance(value, str) and block.is_block(value):
+        return block.rows(value, path)
+    raise _no_array(value, path)
+
+
+def _converted(
+    value: Tree, path: Path, folder: pathlib.Path, convert: Callable[[list[Tree], Path], NDArray[Any]]
+) -> NDArray[Any]:
+    found = cells(value, path, folder)
+    if isinstance(found, np.ndarray):
+        _check_axes(found, value, path)
+        return found
+    try:
+        array = convert(found, path)
+    except InputError as error:
+        if isinstance(value, str) and is_reference(value):
+            error.context = f"in {quote(value, limit=80, marks='')}"
+        raise
+    return _as_bias(array, path) if isinstance(value, str) else array
+
+
+def _as_bias(array: NDArray[Any], path: Path) -> NDArray[Any]:
+    """Give a bias one axis: text has rows and no way to say that there is only one."""
+    is_bias = len(path) == 1 and str(path[0]).startswith("b_")
+    return array.reshape(-1) if is_bias and array.ndim == 2 and 1 in array.shape else array
+
+
+def _check_axes(array: NDArray[Any], value: str, path: Path) -> None:
+    file = quote(value, limit=80, marks="")
+    if not 1 <= array.ndim <= nested.MAX_NDIM:
+        raise InputError(
+            f"{cell_name(path)}: {file} holds a {array.ndim}-D array of shape {array.shape}",
+            path=path,
+            context=f"1 to {nested.MAX_NDIM} dimensions were expected",
+            fix="reshape it before saving",
+        )
+    if array.size == 0:
+        raise InputError(
+            f"{cell_name(path)}: {file} holds no numbers; its shape is {array.shape}",
+            path=path,
+            fix="save an array with numbers in it, or leave the key out",
+        )
+
+
+def _drawn(value: Mapping[str, Tree], path: Path) -> NDArray[np.float64]:
+    """Draw what ``{random: {shape: …, seed: …, distribution: …}}`` asks for."""
+    check_names(value, ("random",), path)
+    path = (*path, "random")
+    how = value.get("random")
+    if not isinstance(how, dict) or "shape" not in how:
+        raise InputError(
+            f"{cell_name(path)} needs a shape", path=path, fix="write {random: {shape: [3, 4], seed: 0}}"
+        )
+    check_names(how, _RANDOM, path)
+    shape = integers(how["shape"], (*path, "shape"), minimum=1)
+    if not 1 <= len(shape) <= nested.MAX_NDIM or math.prod(shape) > _MAX_DRAWN:
+        raise InputError(
+            f"{cell_name((*path, 'shape'))} is {list(shape)}",
+            path=(*path, "shape"),
+            context=f"1 to {nested.MAX_NDIM} axes and at most {_MAX_DRAWN:,} numbers were expected",
+            fix="make it smaller",
+        )
+    seed = integer(how.get("seed", 0), (*path, "seed"), minimum=0)
+    name = choice(how.get("distribution", "uniform"), (*path, "distribution"), tuple(DISTRIBUTIONS))
+    return draw(shape, seed, name)
+
+
+def _no_array(value: Tree, path: Path) -> InputError:
+    name = cell_name(path)
+    if value == "":
+        what = f"{name} is empty"
+    elif value is None:
+        what = f"{name} is null"
+    elif isinstance(value, bool) or not _is_number(value):
+        odd = odd_characters(str(value))
+        found = "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
+        what = f"{name} is {found}, {quote(str(value))}{f' ({odd})' if odd else ''}, where rows of numbers were expected"
+    else:
+        what = f"{name} is the single number {quote(str(value), marks='')}, where a matrix, a list of rows, was expected"
+    return InputError(what, path=path, context=_FORMS, fix=f"write {name}: [[1, 2], [3, 4]]")
+
+
+def _is_number(value: Tree) -> bool:
+    try:
+        number(value)
+    except NotANumber:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""Blocks of text: rows on lines, and printouts of NumPy, torch and JAX pasted as they are."""
+
+from __future__ import annotations
+
+import re
+
+from attncli.errors import InputError, Path, cell_name
+from attncli.readers.tree import Folded, Plain, Tree
+from attncli.text import quote
+
+__all__ = ["is_block", "rows"]
+
+_WRAPPER = re.compile(
+    r"\s*(?:Parameter containing:\s*)?(?:[A-Za-z_]\w*\.)*(?:tensor|array|Array|matrix|Tensor)\(\s*(?P<body>\[.*\])\s*"
+    r"(?P<rest>(?:,\s*(?:dtype|device|grad_fn|requires_grad|size|layout)\s*=\s*[^=]*)*),?\s*\)[,;]?\s*",
+    re.DOTALL,
+)
+_TOKEN = re.compile(r"[\[\],]|[^\s\[\],]+")
+
+
+def is_block(text: str) -> bool:
+    """Tell whether a text is meant as rows of numbers: it has brackets or several lines."""
+    return "\n" in text.strip() or text.endswith("\n") or "[" in text
+
+
+def rows(text: str, path: Path) -> list[Tree]:
+    """Cut a block of text into nested lists of cells.
+
+    Args:
+        text: As it was written; brackets say how it is nested, or else each line is a row.
+        path: The key that it stands under.
+
+    Raises:
+        InputError: If brackets do not match, or numbers were left out of the printout.
+    """
+    if re.search(r"\.\.\.|…", text):
+        raise InputError(
+            f"{cell_name(path)} is a printout with numbers left out (…)",
+            path=path,
+            fix="print all of it: numpy.set_printoptions(threshold=sys.maxsize) or torch.set_printoptions(profile='full')",
+        )
+    match = _WRAPPER.fullmatch(text)
+    body = match["body"] if match else text.strip()
+    if "[" in body or "]" in body:
+        return _nested(body, path)
+    if isinstance(text, Plain | Folded):
+        raise InputError(
+            f"{cell_name(path)} is text whose lines YAML has joined into one: {quote(text)}",
+            path=path,
+            fix="put | after the key's colon, with the rows on the lines below it, or write [[1, 2], [3, 4]]",
+        )
+    return [_row(line, (*path, index)) for index, line in enumerate(filter(str.strip, body.splitlines()))]
+
+
+def _row(line: str, path: Path) -> list[Tree]:
+    """Cut one line at its commas, or at its blanks if it has none."""
+    if "," not in line:
+        return [Plain(cell) for cell in line.split()]
+    cells = [cell.strip() for cell in line.strip().removesuffix(",").split(",")]
+    return [Plain(cell) for cell in cells]
+
+
+def _nested(text: str, path: Path) -> list[Tree]:
+    """Read brackets; commas between items may be missing, as NumPy prints, but not doubled."""
+    root: list[Tree] = []
+    stack, previous = [root], "["
+    for token in _TOKEN.findall(text):
+        if token == "," and previous in "[,":
+            raise _bracket_fault(path, "has an empty item before a comma")
+        if token == "[":
+            stack[-1].append([])
+            stack.append(stack[-1][-1])
+        elif token == "]":
+            stack.pop()
+            if not stack:
+                break
+        elif token != ",":
+            stack[-1].append(Plain(token))
+        previous = token
+    if len(stack) != 1:
+        raise _bracket_fault(path, "has a bracket without its partner")
+    if len(root) != 1 or not isinstance(root[0], list):
+        raise _bracket_fault(path, "has something outside its outermost brackets")
+    return root[0]
+
+
+def _bracket_fault(path: Path, what: str) -> InputError:
+    return InputError(
+        f"{cell_name(path)} {what}", path=path, fix="paste the whole printout, from the first bracket to the last"
+    )

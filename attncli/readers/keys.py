@@ -1,0 +1,68 @@
+"""From a file's tree to a `Problem`: what may stand at the top, and which keys go together."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterable, Mapping
+
+from attncli.errors import InputError
+from attncli.problem import Expected, Problem, Source
+from attncli.readers.scalars import unknown_name
+from attncli.readers.tree import Tree
+from attncli.readers.values import parse_mapping
+from attncli.text import quote
+
+__all__ = ["mapping_at_top", "to_problem"]
+
+
+def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
+    """Read a document as a problem.
+
+    Args:
+        tree: The document.
+        origin: Where it came from; errors are located with it.
+        folder: What file names in it are relative to.
+
+    Raises:
+        InputError: If a key is unknown, or its value is not what the key takes.
+    """
+    mapping_at_top(tree)
+    values = parse_mapping(tree, Problem, (), folder)
+    problem = Problem(**values, origin=origin)
+    for key in ("expected_decimals", "expected_in"):
+        by_stage = getattr(problem, key)
+        if isinstance(by_stage, Mapping):
+            _check_stages(by_stage, problem.expected or {}, key)
+    return problem
+
+
+def mapping_at_top(tree: Tree) -> None:
+    """Refuse a document that is not a mapping of keys, and say what it seems to be.
+
+    Raises:
+        InputError: If it is a list, text, or nothing.
+    """
+    if isinstance(tree, dict) and tree:
+        return
+    expected = "a mapping of keys, such as X and W_Q, was expected at the top level"
+    if tree in ("", None, {}):
+        raise InputError("the file is empty", context=expected, fix="write X: [[1, 0], [0, 1]]")
+    if isinstance(tree, list):
+        raise InputError(f"the file is a list, where {expected}", fix="give it a key: X: [[1, 0], [0, 1]]")
+    text = str(tree)
+    fix = "write X: [[1, 0], [0, 1]]"
+    if "\uff1a" in text:
+        fix = "write an ASCII colon and a blank after each key, in place of U+FF1A FULLWIDTH COLON"
+    elif ":" in text:
+        fix = "put a blank after the colon: X: [[1, 0], [0, 1]]"
+    elif "=" in text:
+        fix = "write a colon for the equals sign: X: [[1, 0], [0, 1]]"
+    raise InputError(f"the file is one text, {quote(text)}, where {expected}", fix=fix)
+
+
+def _check_stages(names: Iterable[str], expected: Mapping[str, Expected], key: str) -> None:
+    """Refuse what is said about a stage that has no expected numbers: it would have no effect."""
+    known = dict.fromkeys([*expected, *(name.partition("[")[0] for name in expected)])
+    for name in names:
+        if name not in known:
+            raise unknown_name(name, known, (key,), what="stage of expected")

@@ -1,0 +1,100 @@
+"""NumPy's .npy files: the header is read and held against the file before anything is mapped."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+from typing import IO, Literal, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy_format
+from numpy.typing import NDArray
+
+from attncli.errors import InputError, Path, cell_name
+from attncli.readers.dtypes import bfloat16, refuse_dtype, widened
+from attncli.text import quote
+
+__all__ = ["Header", "read", "read_header"]
+
+_HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+
+
+class Header(NamedTuple):
+    """What an .npy file says about its array.
+
+    Args:
+        shape: Length of each axis.
+        order: ``C`` or ``F``.
+        dtype: As numbers are stored.
+        offset: Where they start, in bytes.
+    """
+
+    shape: tuple[int, ...]
+    order: Literal["C", "F"]
+    dtype: np.dtype[np.generic]
+    offset: int
+
+
+def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.generic]:
+    """Map the array of an .npy file into memory.
+
+    Args:
+        file: Where it is.
+        member: Must be None: an .npy file holds one array.
+        path: The key that names it.
+
+    Raises:
+        InputError: If the header lies, or the dtype is no real number.
+    """
+    if member is not None:
+        raise InputError(
+            f"{cell_name(path)}: {quote(file.name, marks='')} holds one array, and #{quote(member, marks='')} names another",
+            path=path,
+            fix="leave out the # and what follows it",
+        )
+    with file.open("rb") as stream:
+        header = read_header(stream, file.stat().st_size, file.name, path)
+    if 0 in header.shape:
+        return np.empty(header.shape)
+    mapped = np.memmap(file, header.dtype, "r", header.offset, header.shape, header.order)
+    return widened(np.asarray(mapped))
+
+
+def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
+    """Read the header at the start of ``stream``, and check it.
+
+    Args:
+        stream: The file, at its start; it is left at the first number.
+        size: How many bytes the file has in all.
+        name: Its name, for messages.
+        path: The key that names it.
+
+    Raises:
+        InputError: If it is no header, or describes an array that the file cannot hold.
+    """
+    try:
+        shape, fortran, dtype = _HEADERS[npy_format.read_magic(stream)](stream)
+    except KeyError:
+        raise _damaged(name, path, "its format is newer than 2.0") from None
+    except (ValueError, TypeError, SyntaxError, EOFError) as error:
+        raise _damaged(name, path, str(error).splitlines()[0]) from error
+    if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
+        dtype = bfloat16
+    refuse_dtype(dtype, name, path)
+    if any(length < 0 for length in shape):
+        raise _damaged(name, path, f"its header gives the negative shape {shape}")
+    offset = stream.tell()
+    needed = math.prod(shape) * dtype.itemsize
+    if needed > size - offset:
+        raise _damaged(
+            name, path, f"its header promises {needed:,} bytes of numbers, and {size - offset:,} are there"
+        )
+    return Header(shape, "F" if fortran else "C", dtype, offset)
+
+
+def _damaged(name: str, path: Path, why: str) -> InputError:
+    return InputError(
+        f"{cell_name(path)}: {quote(name, marks='')} is not a whole .npy file: {quote(why, limit=120, marks='')}",
+        path=path,
+        fix="write it again with numpy.save",
+    )

@@ -1,0 +1,115 @@
+"""From the path of a value back to its line.
+
+Trees carry no positions, which keeps reading fast. When an error needs one, the text is walked
+again, token by token, down the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from attncli.errors import Path
+from attncli.problem import Source
+
+__all__ = ["TextSource", "Token", "TokenStream", "place_at"]
+
+_EXCERPT = 64  # characters of a long line that are shown around the place
+
+
+class Token(NamedTuple):
+    """The start of a collection, its end, a scalar or an alias.
+
+    Args:
+        kind: ``[ ] { }``, or what it is.
+        value: Text of a scalar, name of an alias.
+        offset: Where it starts, in characters.
+        anchor: The name under which an alias finds it.
+    """
+
+    kind: Literal["[", "]", "{", "}", "scalar", "alias"]
+    value: str
+    offset: int
+    anchor: str | None = None
+
+
+TokenStream: TypeAlias = Callable[[], Iterator[Token]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextSource(Source):
+    """A problem's text, and how it is cut into tokens.
+
+    Args:
+        text: All of the file.
+        tokens: Yields the tokens of the problem that starts at an offset of a text.
+        start: Where this problem starts, when the file holds several.
+    """
+
+    text: str = field(repr=False)
+    tokens: Callable[[str, int], Iterator[Token]] = field(repr=False)
+    start: int = 0
+
+    def locate(self, path: Path) -> tuple[int, int, str] | None:
+        """Return line, column and text of the value at ``path``, or of what holds it."""
+        if not path:
+            return None
+        stream = lambda: self.tokens(self.text, self.start)  # noqa: E731  (a fresh walk for each alias)
+        tokens = stream()
+        return place_at(self.text, _descend(stream, tokens, next(tokens), path))
+
+
+def place_at(text: str, offset: int) -> tuple[int, int, str]:
+    """Return line and column (from 1) of an offset, and the line around it."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : end if end >= 0 else len(text)]
+    column = offset - start
+    if len(line) > _EXCERPT:
+        first = min(max(0, column - _EXCERPT // 2), len(line) - _EXCERPT)
+        line = ("…" if first else "") + line[first : first + _EXCERPT]
+    return text.count("\n", 0, start) + 1, column + 1, line
+
+
+def _descend(
+    stream: TokenStream, tokens: Iterator[Token], token: Token, path: Path, here: int | None = None
+) -> int:
+    """Follow ``path`` from ``token``, and return the offset of the last part that is there."""
+    here = token.offset if here is None else here
+    if not path:
+        return here
+    if token.kind == "alias":
+        tokens, token = _anchored(stream, token)
+    head, rest = path[0], path[1:]
+    for part, at, value in _members(tokens, token):
+        if part == head:
+            return _descend(stream, tokens, value, rest, at)
+        _skip(tokens, value)
+    return here
+
+
+def _members(tokens: Iterator[Token], token: Token) -> Iterator[tuple[str | int, int, Token]]:
+    """Yield key or index, place and first token of each value; the caller reads the value itself."""
+    if token.kind == "[":
+        for index, item in enumerate(iter(lambda: next(tokens), None)):
+            if item.kind == "]":
+                return
+            yield index, item.offset, item
+    elif token.kind == "{":
+        while (key := next(tokens)).kind != "}":
+            yield key.value, key.offset, next(tokens)
+
+
+def _anchored(stream: TokenStream, alias: Token) -> tuple[Iterator[Token], Token]:
+    """Find what an alias stands for: the last value of that name before it."""
+    at = max(t.offset for t in stream() if t.anchor == alias.value and t.offset < alias.offset)
+    tokens = stream()
+    return tokens, next(t for t in tokens if t.offset == at and t.anchor == alias.value)
+
+
+def _skip(tokens: Iterator[Token], token: Token) -> None:
+    depth = 1 if token.kind in "[{" else 0
+    while depth:
+        kind = next(tokens).kind
+        depth += (kind in "[{") - (kind in "]}")

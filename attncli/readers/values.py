@@ -1,0 +1,322 @@
+"""One parser for each kind of key."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attncli.errors import InputError, Path, cell_name
+from attncli.problem import Expected, Key, Kind, Mask, Problem, keys
+from attncli.readers.arrays import boolean_array, cells, number_array, number_array_or_word
+from attncli.readers.labels import labels
+from attncli.readers.nested import floats
+from attncli.readers.scalars import (
+    check_names,
+    choice,
+    clean_text,
+    flag,
+    found,
+    integer,
+    integers,
+    nearest,
+    real,
+    unknown_name,
+)
+from attncli.readers.tree import Plain, Tree
+from attncli.text import quote
+
+__all__ = ["PARSERS", "Slot", "parse_mapping"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a value goes.
+
+    Args:
+        key: The key's declaration.
+        path: The key's path in the problem.
+        folder: What file names are relative to.
+    """
+
+    key: Key
+    path: Path
+    folder: pathlib.Path
+
+
+Parser: TypeAlias = Callable[[Tree, Slot], Any]
+
+# A stage, or a part of one: weights, output[0], head_output[:,3].
+_STAGE = re.compile(r"([A-Za-z]\w*)(\[[^\[\]]+\])?")
+_MASK_EXAMPLE = "causal, an array of true and false, or a mapping of: "
+
+
+def parse_mapping(
+    tree: Mapping[str, Tree], declaration: type[Problem | Mask], path: Path, folder: pathlib.Path
+) -> dict[str, Any]:
+    """Read the keys of a problem or of its mask.
+
+    Args:
+        tree: What the file says under each key.
+        declaration: `Problem` or `Mask`.
+        path: Where the mapping stands.
+        folder: What file names are relative to.
+
+    Returns:
+        Values by key, for the keys that are there.
+
+    Raises:
+        InputError: If a key is unknown, or its value not of its kind.
+    """
+    known = {key.name: key for key in keys(declaration)}
+    check_names(tree, known, path)
+    slots = {name: Slot(known[name], (*path, name), folder) for name in tree}
+    return {name: PARSERS[slot.key.kind](tree[name], slot) for name, slot in slots.items()}
+
+
+def _array(value: Tree, slot: Slot) -> Any:
+    return number_array_or_word(value, slot.path, slot.folder)
+
+
+def _booleans(value: Tree, slot: Slot) -> Any:
+    return boolean_array(value, slot.path, slot.folder)
+
+
+def _sources(value: Tree, slot: Slot) -> Any:
+    if not isinstance(value, dict) or "random" in value:
+        return _array(value, slot)
+    check_names(value, ("K", "V"), slot.path)
+    return {name: number_array(value[name], (*slot.path, name), slot.folder) for name in value}
+
+
+def _text(value: Tree, slot: Slot) -> str | None:
+    if isinstance(value, Plain) and not value:
+        return None  # a template's line that was not filled in
+    text = clean_text(value, slot.path)
+    if slot.key.name == "schema" and text != "attn/1":
+        raise InputError(
+            f"schema is {quote(text)}, and this version reads attn/1", path=slot.path, fix="write schema: attn/1"
+        )
+    return text
+
+
+def _integer(value: Tree, slot: Slot) -> int:
+    return integer(value, slot.path, minimum=slot.key.minimum)
+
+
+def _integers(value: Tree, slot: Slot) -> tuple[int, ...]:
+    return integers(value, slot.path, minimum=slot.key.minimum)
+
+
+def _number(value: Tree, slot: Slot) -> float:
+    result = real(value, slot.path)
+    key, name = slot.key, cell_name(slot.path)
+    if math.isinf(result) and "inf" not in key.default:
+        raise InputError(f"{name} is infinite", path=slot.path, fix="write a finite number")
+    if key.minimum is not None and result < key.minimum:
+        raise InputError(f"{name} is {result:g}, and must be at least {key.minimum:g}", path=slot.path)
+    if key.above is not None and result <= key.above:
+        raise InputError(f"{name} is {result:g}, and must be greater than {key.above:g}", path=slot.path)
+    return result
+
+
+def _flag(value: Tree, slot: Slot) -> bool:
+    return flag(value, slot.path)
+
+
+def _choice(value: Tree, slot: Slot) -> str:
+    return choice(value, slot.path, slot.key.choices)
+
+
+def _number_or_choice(value: Tree, slot: Slot) -> float | str:
+    choices = slot.key.choices
+    if isinstance(value, str) and value.strip() in choices:
+        return value.strip()
+    try:
+        return _number(value, slot)
+    except InputError as error:
+        near = nearest(value, choices) if isinstance(value, str) else None
+        error.context = f"a number, or one of: {', '.join(choices)}"
+        error.fix = f"did you mean {near}?" if near else error.fix
+        raise
+
+
+def _axes(value: Tree, slot: Slot) -> str:
+    """Read axes in any order; the choices say which sets of them there are."""
+    items = value if isinstance(value, list) else re.split(r"[\s,]+", clean_text(value, slot.path).strip())
+    words = [clean_text(item, (*slot.path, i)) for i, item in enumerate(items)]
+    known = dict.fromkeys(axis for each in slot.key.choices for axis in each.split())
+    for word in words:
+        if word not in known:
+            raise unknown_name(word, known, slot.path, what="axis")
+    if sorted(words) not in [sorted(each.split()) for each in slot.key.choices]:
+        raise InputError(
+            f"{cell_name(slot.path)} is {quote(' '.join(words))}, which is no full set of axes",
+            path=slot.path,
+            context=f"in any order: {'; '.join(slot.key.choices)}",
+            fix="name each axis of the arrays once",
+        )
+    return " ".join(words)
+
+
+def _named_choices(value: Tree, slot: Slot) -> str | dict[str, str]:
+    if not isinstance(value, dict):
+        return choice(value, slot.path, slot.key.choices)
+    if slot.key.name == "weight_layout":
+        check_names(value, [key.name for key in keys(Problem) if key.name.startswith("W_")], slot.path)
+    return {name: choice(item, (*slot.path, name), slot.key.choices) for name, item in value.items()}
+
+
+def _decimals(value: Tree, slot: Slot) -> int | dict[str, int]:
+    if not isinstance(value, dict):
+        return _integer(value, slot)
+    return {
+        name: integer(item, (*slot.path, name), minimum=slot.key.minimum) for name, item in value.items()
+    }
+
+
+def _window(value: Tree, slot: Slot) -> dict[str, int]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where left and right were expected",
+            path=slot.path,
+            fix="write window: {left: 2, right: 0}",
+        )
+    check_names(value, ("left", "right"), slot.path)
+    return {name: integer(item, (*slot.path, name), minimum=0) for name, item in value.items()}
+
+
+def _mask(value: Tree, slot: Slot) -> Mask | None:
+    if isinstance(value, dict):
+        return Mask(**parse_mapping(value, Mask, slot.path, slot.folder))
+    if value == "causal":
+        return Mask(causal=True)
+    if value == "none":
+        return None
+    try:
+        found_cells = cells(value, slot.path, slot.folder)
+    except InputError as error:
+        if isinstance(value, str | bool) or value is None:
+            near = nearest(str(value), ("causal", "none"))
+            error.context = _MASK_EXAMPLE + ", ".join(key.name for key in keys(Mask))
+            error.fix = f"did you mean {near}?" if near else "write mask: causal"
+        raise
+    if _holds_truth(found_cells):
+        return Mask(keep=boolean_array(value, slot.path, slot.folder))
+    raise _numeric_mask(number_array(value, slot.path, slot.folder), slot)
+
+
+def _holds_truth(value: Any) -> bool:
+    """Tell whether the first cell is true or false, rather than a number."""
+    if isinstance(value, np.ndarray):
+        return value.dtype == np.bool_
+    while isinstance(value, list) and value:
+        value = value[0]
+    return isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false"})
+
+
+def _numeric_mask(array: Any, slot: Slot) -> InputError:
+    """Make the error for numbers where true and false were expected: libraries differ in what 1 means."""
+    name = cell_name(slot.path)
+    if np.isin(array, (0, 1)).all():
+        return InputError(
+            f"{name} holds 1 and 0, and libraries differ in what 1 means",
+            path=slot.path,
+            context="mask: {keep: …} if 1 marks what a query may see\n"
+            "mask: {drop: …} if 1 marks what it may not see",
+            fix="write one of the two",
+        )
+    return InputError(
+        f"{name} holds numbers where true and false were expected",
+        path=slot.path,
+        fix="write mask: {additive: …} if they are added to the scores",
+    )
+
+
+def _expected(value: Tree, slot: Slot) -> dict[str, Expected]:
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where stages and their numbers were expected",
+            path=slot.path,
+            fix="write expected: {weights: [[…]], output: [[…]]}",
+        )
+    for name in value:
+        if not _STAGE.fullmatch(name):
+            raise InputError(
+                f"expected has the key {quote(name)}, which is no stage and no part of one",
+                path=(*slot.path, name),
+                fix="write a name such as weights, output[0] or weights[1,2]",
+            )
+    return {name: _digits(item, (*slot.path, name), slot) for name, item in value.items()}
+
+
+def _digits(value: Tree, path: Path, slot: Slot) -> Expected:
+    """Keep the numbers of one stage as text, when each of them is a number."""
+    if isinstance(value, list) or (isinstance(value, str) and ("\n" in value or "[" in value)):
+        value = cells(value, path, slot.folder)
+        floats(value, path)
+    else:
+        real_or_nan(value, path)
+    return Expected(_as_text(value))
+
+
+def real_or_nan(value: Tree, path: Path) -> None:
+    """Check that a single printed value is a number, NaN included."""
+    if not (isinstance(value, str) and value.strip().lower().lstrip("+-.") == "nan"):
+        real(value, path)
+
+
+def _as_text(value: Tree) -> Any:
+    return [_as_text(item) for item in value] if isinstance(value, list) else str(value).strip()
+
+
+def _mapping(value: Tree, slot: Slot) -> Any:
+    if not isinstance(value, dict):
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected", path=slot.path
+        )
+    return _anything(value, slot)
+
+
+def _anything(value: Tree, slot: Slot) -> Any:
+    """Carry a value through, as plain dicts, lists and text."""
+    if isinstance(value, dict):
+        return {name: _anything(item, slot) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_anything(item, slot) for item in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _labels(value: Tree, slot: Slot) -> tuple[str, ...]:
+    return labels(value, slot.path)
+
+
+PARSERS: Mapping[Kind, Parser] = MappingProxyType(
+    {
+        Kind.ARRAY: _array,
+        Kind.BOOLEANS: _booleans,
+        Kind.SOURCES: _sources,
+        Kind.LABELS: _labels,
+        Kind.TEXT: _text,
+        Kind.INTEGER: _integer,
+        Kind.INTEGERS: _integers,
+        Kind.NUMBER: _number,
+        Kind.FLAG: _flag,
+        Kind.CHOICE: _choice,
+        Kind.NUMBER_OR_CHOICE: _number_or_choice,
+        Kind.AXES: _axes,
+        Kind.NAMED_CHOICES: _named_choices,
+        Kind.WINDOW: _window,
+        Kind.MASK: _mask,
+        Kind.EXPECTED: _expected,
+        Kind.DECIMALS: _decimals,
+        Kind.STAGES: _mapping,
+        Kind.ANYTHING: _anything,
+    }
+)
