@@ -8,7 +8,7 @@ import secrets
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ import typer
 
 from attncli import __version__, streams
 from attncli.deliver import Delivery
-from attncli.errors import AttnError, ExitCode
+from attncli.errors import AttnError, ExitCode, InputError
 from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
 from attncli.text import quote, visible
 
@@ -91,13 +91,15 @@ def attn(
 )
 @expand
 def compute(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Problem files; - is standard input.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Problem files; - is standard input.")],
+    *,
     settings: Settings,
     engine: Engine,
     look: Look,
     output: Output,
     batch: Annotated[
-        int | None, typer.Option("--batch", metavar="N", min=0, help="Show one item of the batch, from 0.")
+        int | None,
+        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
     ] = None,
 ) -> None:
     """Read, compute, write; nothing is written before everything is computed."""
@@ -111,6 +113,7 @@ def compute(
 
 @app.command(
     epilog=EPILOG,
+    short_help="Draw a problem and compute it.",
     help="""Draw a problem and compute it; as JSON, the result is a problem file.
 
 \b
@@ -128,11 +131,17 @@ def random(
     seq: Annotated[int, _size("--seq", "Number of tokens.")],
     dim: Annotated[int, _size("--dim", "Width of a token's vector.")],
     kv_heads: Annotated[int | None, _size("--kv-heads", KEYS["num_kv_heads"].help)] = None,
-    head_dim: Annotated[int | None, _size("--head-dim", "Width of a head, when it is not dim / heads.")] = None,
+    head_dim: Annotated[
+        int | None, _size("--head-dim", "Width of a head, when it is not dim / heads.")
+    ] = None,
     batch: Annotated[int | None, _size("--batch", "Number of items, each with its own X.")] = None,
-    context_seq: Annotated[int | None, _size("--context-seq", "Number of tokens of a context to attend to.")] = None,
+    context_seq: Annotated[
+        int | None, _size("--context-seq", "Number of tokens of a context to attend to.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="What to draw from.")] = None,
-    distribution: Annotated[str, one_of("--distribution", ("uniform", "normal"), "How X is drawn.")] = "uniform",
+    distribution: Annotated[
+        str, one_of("--distribution", ("uniform", "normal"), "How X is drawn.")
+    ] = "uniform",
     settings: Settings,
     engine: Engine,
     look: Look,
@@ -140,7 +149,7 @@ def random(
 ) -> None:
     """Draw, compute, write."""
     from attncli.drawn import Sizes, draw_problem  # noqa: PLC0415
-    from attncli.readers import override  # noqa: PLC0415
+    from attncli.readers.override import override  # noqa: PLC0415
 
     delivery = Delivery(output)
     view = look.view()
@@ -164,19 +173,27 @@ def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Re
     from attncli.compute import compute  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
 
-    results = []
-    for problem in problems:
+    def one(problem: Problem) -> Result:
         with located(problem.origin):
-            results.append(
-                compute(
-                    problem,
-                    backend=engine.backend,
-                    device=engine.device,
-                    keep=view.stages,
-                    large_details=view.detail,
-                )
+            result = compute(
+                problem,
+                backend=engine.backend,
+                device=engine.device,
+                keep=view.stages,
+                large_details=view.detail,
             )
-    return results
+            _all_there(result, view.stages or ())
+        return result
+
+    return [one(problem) for problem in problems]
+
+
+def _all_there(result: Result, stages: Iterable[str]) -> None:
+    """Refuse to leave out in silence what was asked for by name."""
+    names = [record.stage.name for record in result.records]
+    for stage in stages:
+        if stage not in names and getattr(result.problem, stage, None) is None:
+            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -199,7 +216,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _report(_usage(error), ExitCode.INPUT)
     except MemoryError as error:
         detail = f": {str(error)[:1].lower()}{str(error)[1:]}" if str(error) else ""
-        return _report(f"memory does not suffice{detail}\n  fix: a shorter sequence, or --dtype float32", ExitCode.CANNOT)
+        return _report(
+            f"memory does not suffice{detail}\n  fix: a shorter sequence, or --dtype float32", ExitCode.CANNOT
+        )
     except Exception as error:  # noqa: BLE001  (whatever it is, it is ours)
         return _report(_fault(error), ExitCode.CANNOT)
 

@@ -44,7 +44,9 @@ class Delivery:
         self._format: Format = FORMATS[self._name]
         self._terminal = self._describe()
         if self._format.binary and self._terminal.interactive:
-            raise InputError(f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe")
+            raise InputError(
+                f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
+            )
 
     def note(self, text: str) -> None:
         """Tell something that is no part of the result."""
@@ -67,7 +69,9 @@ class Delivery:
     def _format_name(self) -> str:
         asked = self._options.format
         if self._options.json and asked not in {None, "json"}:
-            raise InputError(f"--json and --format {asked} contradict each other", fix="leave out one of them")
+            raise InputError(
+                f"--json and --format {asked} contradict each other", fix="leave out one of them"
+            )
         if asked or self._options.json:
             return asked or "json"
         if self._file is None or files.is_stream(self._file):
@@ -95,4 +99,3 @@ class Delivery:
             unicode=is_unicode(stream),
             interactive=tty,
         )
-

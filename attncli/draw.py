@@ -56,6 +56,7 @@ def draw(
     """
     if distribution not in DISTRIBUTIONS:
         raise InputError(
-            f"the distribution {distribution!r} is not known", fix=f"choose one of: {', '.join(DISTRIBUTIONS)}"
+            f"the distribution {distribution!r} is not known",
+            fix=f"choose one of: {', '.join(DISTRIBUTIONS)}",
         )
     return DISTRIBUTIONS[distribution](np.random.default_rng(seed), tuple(shape))

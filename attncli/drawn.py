@@ -87,6 +87,7 @@ def draw_problem(sizes: Sizes, seed: int, distribution: str = "uniform") -> Prob
         name=f"drawn with seed {seed}",
         num_heads=sizes.heads if sizes.heads > 1 else None,
         num_kv_heads=sizes.kv_heads,
+        weight_layout="in out",  # a square weight leaves that open
         origin=Source(name="<random>"),
         **arrays,  # type: ignore[arg-type]  # names of arrays
     )

@@ -1,4 +1,4 @@
-"""Where `-o` writes: a file is replaced as a whole or left as it was, and never an input."""
+"""Where ``-o`` writes: a file is replaced as a whole or left as it was, and is never an input."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from attncli.errors import InputError, UnavailableError
 from attncli.streams import cannot_write, encoded, write_all, write_stdout
@@ -29,17 +30,17 @@ def check_target(name: str, inputs: Iterable[str]) -> None:
     """
     with _naming(name):
         found = _status(name)
-        if name.endswith("/") or (found and stat.S_ISDIR(found.st_mode)):
-            raise UnavailableError(f"cannot write to {quote(name)}: it is a directory")
-        if found is None:
-            _check_folder(os.path.dirname(os.path.realpath(name)))
-        elif not os.access(name, os.W_OK):
-            raise UnavailableError(f"cannot write to {quote(name)}: it is write-protected")
+    if name.endswith(("/", os.sep)) or (found and stat.S_ISDIR(found.st_mode)):
+        raise _refused(name, "it is a directory")
+    if found is None:
+        _check_folders(name)
+    elif not os.access(name, os.W_OK):
+        raise _refused(name, "it is write-protected")
     for each in inputs:
         if found and stat.S_ISREG(found.st_mode) and _is_same(found, each):
-            spelling = "" if each == name else f", which {quote(name)} is too,"
+            spelling = "" if each == name else f", which {_quoted(name)} leads to,"
             raise InputError(
-                f"the input {quote(each)}{spelling} would be overwritten", fix="give -o another name"
+                f"the input {_quoted(each)}{spelling} would be overwritten", fix="give -o another name"
             )
 
 
@@ -60,54 +61,65 @@ def write_file(name: str, pieces: Iterable[str | bytes]) -> None:
     """
     with _naming(name):
         found = _status(name)
-        if found and _is_stdout(found):  # /dev/stdout, which may be a file opened for appending
+        if found and _is_stdout(found):  # such as /dev/stdout, which may be a file open for appending
             write_stdout(pieces)
         elif is_stream(name):
-            with open(name, "wb", buffering=0) as raw:  # noqa: PTH123  (a Path would lose //)
+            with Path(name).open("wb", buffering=0) as raw:
                 write_all(raw, encoded(pieces))
         else:
-            _replace(os.path.realpath(name), found.st_mode if found else None, pieces)
+            _replace(Path(name).resolve(), found.st_mode if found else None, pieces)
 
 
-def _replace(target: str, mode: int | None, pieces: Iterable[str | bytes]) -> None:
-    temporary = os.path.join(os.path.dirname(target), f".attn-{secrets.token_hex(8)}")
+def _replace(target: Path, mode: int | None, pieces: Iterable[str | bytes]) -> None:
+    temporary = target.with_name(f".attn-{secrets.token_hex(8)}")
     try:
-        with open(temporary, "xb", buffering=0) as raw:
+        # Opened so, and not by tempfile, a new file gets the mode that the umask leaves it.
+        with temporary.open("xb", buffering=0) as raw:
             if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
+                temporary.chmod(stat.S_IMODE(mode))
             write_all(raw, encoded(pieces))
-            os.fsync(raw.fileno())  # a full disk or a quota may speak up only now
-        os.replace(temporary, target)
+            os.fsync(raw.fileno())  # a full disk may speak up only now
+        temporary.replace(target)
     except BaseException:  # also Ctrl-C
         with suppress(OSError):
-            os.unlink(temporary)
+            temporary.unlink()
         raise
+
+
+def _check_folders(name: str) -> None:
+    # The folder as it was spelled, too: resolving no/../x makes x of it, which nobody named.
+    for folder in (Path(name).parent, Path(name).resolve().parent):
+        if not folder.is_dir():
+            raise _refused(name, f"there is no folder {_quoted(str(folder))}")
+        if not os.access(folder, os.W_OK):
+            raise _refused(name, f"the folder {_quoted(str(folder))} is write-protected")
 
 
 @contextmanager
 def _naming(name: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise cannot_write(quote(name, limit=200), error) from error
+    except (OSError, ValueError) as error:  # ValueError: a zero character in the name
+        raise cannot_write(_quoted(name), error) from error
+
+
+def _refused(name: str, reason: str) -> UnavailableError:
+    return UnavailableError(f"cannot write to {_quoted(name)}: {reason}")
+
+
+def _quoted(name: str) -> str:
+    return quote(name, limit=200)
 
 
 def _status(name: str) -> os.stat_result | None:
     with suppress(FileNotFoundError):
-        return os.stat(name)
+        return Path(name).stat()
     return None
-
-
-def _check_folder(folder: str) -> None:
-    if not os.path.isdir(folder):
-        raise UnavailableError(f"cannot write to the folder {quote(folder, limit=200)}: there is none")
-    if not os.access(folder, os.W_OK):
-        raise UnavailableError(f"cannot write to the folder {quote(folder, limit=200)}: it is write-protected")
 
 
 def _is_same(found: os.stat_result, each: str) -> bool:
     with suppress(OSError, ValueError):  # a missing or closed input is for the reader to report
-        return os.path.samestat(found, os.stat(0 if each == "-" else each))
+        return os.path.samestat(found, os.fstat(0) if each == "-" else Path(each).stat())
     return False
 
 

@@ -39,18 +39,21 @@ def require_stages(inputs: Inputs, dtype: str, *, large_details: bool = False) -
     """
     size = _batch(inputs) * inputs.num_heads * inputs.seq_q * inputs.seq_k * (8 if dtype == "float64" else 4)
     count = _stages(inputs) + PASSING + (_details(inputs) if large_details else 0)
-    need = max(count * size, 1)
-    tokens = int(max(inputs.seq_q, inputs.seq_k) * min(1.0, math.sqrt(available()[0] / need)))
-    fixes = [
-        f"a sequence of at most about {tokens} tokens",
-        *(["--dtype float32, which takes half"] if dtype == "float64" else []),
-        *(["leave out --detail"] if large_details else []),
-    ]
-    require(
-        need,
-        f"{inputs.seq_q} queries × {inputs.seq_k} keys: {gib(size)} for each of {count} stages and steps between",
-        fix=", or ".join(fixes),
-    )
+    need, left = count * size, available()[0]
+    fixes = [f"a sequence of at most {_fitting(max(inputs.seq_q, inputs.seq_k), left / max(need, 1))} tokens"]
+    if dtype == "float64" and need / 2 <= left:
+        fixes.append("--dtype float32, which takes half")
+    if large_details:
+        fixes.append("leave out --detail")
+    pairs = f"{inputs.seq_q} queries × {inputs.seq_k} keys"
+    require(need, f"{pairs} take {gib(size)} in each of {count} stages and steps", fix=", or ".join(fixes))
+
+
+def _fitting(tokens: int, share: float) -> int:
+    """Round the number of tokens that fits to two digits; memory grows with its square."""
+    fits = int(tokens * math.sqrt(min(share, 1)))
+    unit = 10 ** max(0, math.floor(math.log10(max(fits, 1))) - 1)
+    return int(fits // unit * unit)
 
 
 def require(size: int, what: str, *, fix: str) -> None:
@@ -73,7 +76,7 @@ def require(size: int, what: str, *, fix: str) -> None:
 
 def gib(size: float) -> str:
     """Spell a number of bytes."""
-    return f"{size / 2**30:.3g} GiB"
+    return f"{size / 2**30:,.1f} GiB"
 
 
 def available() -> tuple[int, str]:
@@ -107,7 +110,9 @@ def _address_space() -> Iterator[tuple[int, str]]:
             yield max(0, limit - pages * resource.getpagesize()), "ulimit -v"
 
 
-def _control_group(root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> Iterator[tuple[int, str]]:
+def _control_group(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[tuple[int, str]]:
     """Find what the groups that the process is in, and those around them, leave."""
     with suppress(OSError):
         for line in own.read_text(encoding="utf-8").splitlines():

@@ -95,12 +95,12 @@ class Look:
         ),
     ] = None
     head: Annotated[
-        int | None, typer.Option("--head", metavar="N", min=0, help="Show one head, counted from 0.")
+        int | None, typer.Option("--head", metavar="N", min=0, help="Tables of one head, from 0.")
     ] = None
     precision: Annotated[
         int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals in tables.")
     ] = None
-    full: Annotated[bool, typer.Option("--full", help="Show tables whole, however large.")] = False
+    full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False
     detail: Annotated[
         bool, typer.Option("--detail", help="Also the exponentials, and each weight times its value.")
     ] = False
@@ -158,7 +158,7 @@ class Output:
 def expand(command: Callable[..., Any]) -> Callable[..., Any]:
     """Replace a command's parameters that are groups of options by the options themselves."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:

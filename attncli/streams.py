@@ -67,9 +67,9 @@ def complain(text: str) -> None:
             write_all(_raw(sys.__stderr__), encoded([text, "\n"], sys.__stderr__.encoding))
 
 
-def cannot_write(name: str, error: OSError) -> UnavailableError:
+def cannot_write(name: str, error: Exception) -> UnavailableError:
     """Make the error for a stream or file that took no more."""
-    reason = error.strerror or str(error)
+    reason = getattr(error, "strerror", None) or str(error)
     return UnavailableError(f"cannot write to {name}: {reason[:1].lower()}{reason[1:]}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeAlias, cast
@@ -90,7 +91,7 @@ class Stage(Generic[P]):
     @property
     def summary(self) -> str:
         """What the stage does, in a reader's words: the first line of its docstring."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     def detail(
         self, name: str, *, symbol: str, formula: str, axes: str
@@ -119,7 +120,8 @@ def stage(
     """
 
     def declare(function: Callable[P, Array]) -> Stage[P]:
-        if name in STAGES or not function.__doc__:
+        # python -OO takes all docstrings away
+        if name in STAGES or not (function.__doc__ or sys.flags.optimize > 1):
             raise TypeError(f"stage {name!r} needs a name of its own and a docstring")
         made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function)
         STAGES[name] = made

@@ -161,7 +161,9 @@ def _no_array(value: Tree, path: Path) -> InputError:
         what = f"{name} is null"
     elif isinstance(value, bool) or not _is_number(value):
         odd = odd_characters(str(value))
-        found = "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
+        found = (
+            "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
+        )
         what = f"{name} is {found}, {quote(str(value))}{f' ({odd})' if odd else ''}, where rows of numbers were expected"
     else:
         what = f"{name} is the single number {quote(str(value), marks='')}, where a matrix, a list of rows, was expected"

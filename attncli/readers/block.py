@@ -86,5 +86,7 @@ def _nested(text: str, path: Path) -> list[Tree]:
 
 def _bracket_fault(path: Path, what: str) -> InputError:
     return InputError(
-        f"{cell_name(path)} {what}", path=path, fix="paste the whole printout, from the first bracket to the last"
+        f"{cell_name(path)} {what}",
+        path=path,
+        fix="paste the whole printout, from the first bracket to the last",
     )

@@ -31,7 +31,9 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
     """
     if member is not None:
         raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} holds one table", path=path, fix="leave out the #"
+            f"{cell_name(path)}: {quote(file.name, marks='')} holds one table",
+            path=path,
+            fix="leave out the #",
         )
     text = decode(read_bytes(str(file)), file.name)
     check_amount(text, file.name)
@@ -39,7 +41,9 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
     rows, lines = _rows(text, file, path)
     if not rows:
         raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} is empty", path=path, fix="write one row on each line"
+            f"{cell_name(path)}: {quote(file.name, marks='')} is empty",
+            path=path,
+            fix="write one row on each line",
         )
     _refuse_header(rows[0], lines[0], file, path)
     _refuse_holes(rows, lines, file, path)

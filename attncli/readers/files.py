@@ -41,7 +41,10 @@ _LFS = b"version https://git-lfs"
 def is_reference(text: str) -> bool:
     """Tell whether a text names a file, known to us or not, or a URL."""
     name = text.partition("#")[0].strip()
-    return _URL.match(text) is not None or pathlib.PurePath(name).suffix.lower() in FORMATS.keys() | _UNREAD.keys()
+    return (
+        _URL.match(text) is not None
+        or pathlib.PurePath(name).suffix.lower() in FORMATS.keys() | _UNREAD.keys()
+    )
 
 
 def read_reference(text: str, path: Path, folder: pathlib.Path) -> Any:

@@ -59,7 +59,10 @@ _PLAIN_WORDS = {
     "Expecting value": ("a value is missing here", "give a number, a list or a text in double quotes"),
     "Unterminated string starting at": ("a quote is opened and never closed", "close it on the same line"),
     "Invalid \\escape": ("a backslash that escapes nothing", "write \\\\ for a backslash"),
-    "Invalid \\uXXXX escape": ("\\u must be followed by four hexadecimal digits", "write \\\\ for a backslash"),
+    "Invalid \\uXXXX escape": (
+        "\\u must be followed by four hexadecimal digits",
+        "write \\\\ for a backslash",
+    ),
 }
 
 
@@ -92,6 +95,4 @@ def explain(error: json.JSONDecodeError, text: str, name: str) -> InputError:
     message, fix = next(
         (words for start, words in _PLAIN_WORDS.items() if error.msg.startswith(start)), (error.msg, "")
     )
-    return InputError(
-        f"not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place
-    )
+    return InputError(f"not JSON: {message}; found {quote(text[offset : offset + 12])}", fix=fix, place=place)

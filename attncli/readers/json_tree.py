@@ -20,9 +20,7 @@ from attncli.text import quote
 
 __all__ = ["documents", "tokens"]
 
-_AS_PRINTED = [
-    key.name for key in keys(Problem) if key.kind in {Kind.EXPECTED, Kind.LABELS, Kind.TEXT}
-]
+_AS_PRINTED = [key.name for key in keys(Problem) if key.kind in {Kind.EXPECTED, Kind.LABELS, Kind.TEXT}]
 _BLANK = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s,:\[\]{}"]+')
 

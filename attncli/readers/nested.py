@@ -102,9 +102,7 @@ def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(flat, shape))
 
 
-def _flatten(
-    tree: list[Tree], path: Path, read: Callable[[Tree], Any]
-) -> tuple[list[Any], tuple[int, ...]]:
+def _flatten(tree: list[Tree], path: Path, read: Callable[[Tree], Any]) -> tuple[list[Any], tuple[int, ...]]:
     """Return the cells in order, and the shape; check that the lists form an array."""
     level: list[Any] = [tree]
     shape: tuple[int, ...] = ()
@@ -149,7 +147,9 @@ def _mixed(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     where = path + _indices(odd, shape)
     if not wants_list:
         message = f"{cell_name(where)} is a list where a number was expected"
-        return InputError(message, path=where, fix="write one number here; all rows must be nested equally deep")
+        return InputError(
+            message, path=where, fix="write one number here; all rows must be nested equally deep"
+        )
     item = level[odd]
     found = f"the text {quote(item)}" if isinstance(item, str) else "one value"
     hint = f" ({odd_characters(item)})" if isinstance(item, str) and odd_characters(item) else ""

@@ -53,7 +53,9 @@ def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArr
         raise names_listed(there, name, file, path)
     if len(entries) > 1:
         raise InputError(
-            f"{cell_name(path)}: {quote(file, marks='')} holds {quote(name)} twice", path=path, fix="write it again"
+            f"{cell_name(path)}: {quote(file, marks='')} holds {quote(name)} twice",
+            path=path,
+            fix="write it again",
         )
     entry = entries[0]
     if entry.file_size > _LARGE and entry.file_size > _RATIO * entry.compress_size:

@@ -121,7 +121,9 @@ def _reason(text: str, clean: str) -> NotANumber:
         if re.fullmatch(reason.pattern, clean, re.IGNORECASE | re.DOTALL):
             what = f"{reason.what}: {quote(text)}" if clean else reason.what
             return NotANumber(_with_odd(what, text), reason.fix)
-    return NotANumber(_with_odd(f"is not a number: {quote(text)}", text), "write a decimal number, such as -1.5")
+    return NotANumber(
+        _with_odd(f"is not a number: {quote(text)}", text), "write a decimal number, such as -1.5"
+    )
 
 
 def _with_odd(what: str, text: str) -> str:
@@ -131,4 +133,6 @@ def _with_odd(what: str, text: str) -> str:
 
 def _too_large(text: str = "") -> NotANumber:
     shown = f": {quote(text)}" if text else ""
-    return NotANumber(f"is too large for float64, which ends at 1.8e308{shown}", "write inf, if that is meant")
+    return NotANumber(
+        f"is too large for float64, which ends at 1.8e308{shown}", "write inf, if that is meant"
+    )

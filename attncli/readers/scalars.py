@@ -52,7 +52,9 @@ def real(value: Tree, path: Path) -> float:
     except NotANumber as fault:
         raise InputError(f"{cell_name(path)} {fault.what}", path=path, fix=fault.fix) from None
     if math.isnan(result):
-        raise InputError(f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number")
+        raise InputError(
+            f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number"
+        )
     return result
 
 
@@ -68,12 +70,16 @@ def integer(value: Tree, path: Path, *, minimum: float | None = None) -> int:
         as_real = real(value, path)
         if not as_real.is_integer() or abs(as_real) >= 2**63:
             raise InputError(
-                f"{cell_name(path)} is {found(value)}, not a whole number", path=path, fix="write a whole number"
+                f"{cell_name(path)} is {found(value)}, not a whole number",
+                path=path,
+                fix="write a whole number",
             )
         result = int(as_real)
     if minimum is not None and result < minimum:
         raise InputError(
-            f"{cell_name(path)} is {result}, and must be at least {minimum:g}", path=path, fix="write a larger number"
+            f"{cell_name(path)} is {result}, and must be at least {minimum:g}",
+            path=path,
+            fix="write a larger number",
         )
     return result
 
@@ -104,7 +110,9 @@ def flag(value: Tree, path: Path) -> bool:
     if isinstance(value, str) and value.strip().lower() in _FLAGS:
         return _FLAGS[value.strip().lower()]
     raise InputError(
-        f"{cell_name(path)} is {found(value)}, where true or false was expected", path=path, fix="write true or false"
+        f"{cell_name(path)} is {found(value)}, where true or false was expected",
+        path=path,
+        fix="write true or false",
     )
 
 
@@ -135,7 +143,9 @@ def clean_text(value: Tree, path: Path) -> str:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if not isinstance(value, str):
         raise InputError(
-            f"{cell_name(path)} is {found(value)}, where text was expected", path=path, fix="put the text in quotes"
+            f"{cell_name(path)} is {found(value)}, where text was expected",
+            path=path,
+            fix="put the text in quotes",
         )
     if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
         raise InputError(

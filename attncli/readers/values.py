@@ -101,7 +101,9 @@ def _text(value: Tree, slot: Slot) -> str | None:
     text = clean_text(value, slot.path)
     if slot.key.name == "schema" and text != "attn/1":
         raise InputError(
-            f"schema is {quote(text)}, and this version reads attn/1", path=slot.path, fix="write schema: attn/1"
+            f"schema is {quote(text)}, and this version reads attn/1",
+            path=slot.path,
+            fix="write schema: attn/1",
         )
     return text
 
@@ -176,9 +178,7 @@ def _named_choices(value: Tree, slot: Slot) -> str | dict[str, str]:
 def _decimals(value: Tree, slot: Slot) -> int | dict[str, int]:
     if not isinstance(value, dict):
         return _integer(value, slot)
-    return {
-        name: integer(item, (*slot.path, name), minimum=slot.key.minimum) for name, item in value.items()
-    }
+    return {name: integer(item, (*slot.path, name), minimum=slot.key.minimum) for name, item in value.items()}
 
 
 def _window(value: Tree, slot: Slot) -> dict[str, int]:

@@ -108,7 +108,9 @@ class _Composer:
         self._next()  # the end of the document
         if isinstance(event := self._next(), DocumentStartEvent):
             raise self._fault(
-                event, "a second document starts here", "a YAML file holds one problem: keep one document of it"
+                event,
+                "a second document starts here",
+                "a YAML file holds one problem: keep one document of it",
             )
         return tree
 

@@ -53,9 +53,7 @@ def _json(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator
     del view
     alone = len(results) == 1
     for result in results:
-        yield from render_json(
-            result, indent=alone and terminal.interactive, ascii_only=not terminal.unicode
-        )
+        yield from render_json(result, indent=alone and terminal.interactive, ascii_only=not terminal.unicode)
 
 
 def _jsonl(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:

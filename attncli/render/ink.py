@@ -121,4 +121,3 @@ def _heat(color: RGB, terminal: Terminal) -> Style:
     background = Color.from_rgb(*color).downgrade(_SYSTEMS[terminal.color or "truecolor"])
     front = ink(RGB(*background.get_truecolor()))  # what is shown, not what was asked for
     return Style(bgcolor=background, color=Color.from_rgb(*front))
-

@@ -47,9 +47,7 @@ class _Writer:
             yield from self._members(value, depth)
         elif isinstance(value, np.ndarray) and value.ndim == 1:
             yield self._encode(_numbers(value))
-        elif isinstance(value, np.ndarray) and value.ndim:
-            yield from self._items(value, depth)
-        elif isinstance(value, list | tuple) and any(isinstance(each, list | tuple | Mapping) for each in value):
+        elif _is_nested(value):
             yield from self._items(value, depth)
         else:
             yield self._line(value)
@@ -83,18 +81,26 @@ class _Writer:
         return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
+def _is_nested(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1
+    return isinstance(value, list | tuple) and any(isinstance(x, list | tuple | Mapping) for x in value)
+
+
 def _numbers(row: np.ndarray) -> list[Any]:
     if row.dtype.kind != "f":
-        return row.tolist()  # type: ignore[no-any-return]
-    numbers = (row + 0.0).tolist()  # −0 + 0 is 0
+        return list(row.tolist())
+    numbers: list[Any] = (row + 0.0).tolist()
     return numbers if np.isfinite(row).all() else [_strict(number) for number in numbers]
 
 
 def _strict(value: Any) -> Any:
-    """Replace what JSON lacks: numbers that are not finite, and NumPy's own scalars."""
+    """Replace what JSON lacks: numbers that are not finite, and NumPy's own scalars; make −0 0."""
     if isinstance(value, np.ndarray | np.generic):
-        return _strict((value + 0.0 if value.dtype.kind == "f" else value).tolist())
-    if isinstance(value, float) and not math.isfinite(value):
+        return _strict(value.tolist())
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value + 0.0  # −0 + 0 is 0
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
         return {str(key): _strict(each) for key, each in value.items()}

@@ -48,5 +48,7 @@ def render_npz(result: Result) -> Iterator[bytes]:
 
 
 def _arrays(result: Result) -> dict[str, np.ndarray]:
-    given = {name: value for name, value in problem_keys(result.problem).items() if isinstance(value, np.ndarray)}
+    given = {
+        name: value for name, value in problem_keys(result.problem).items() if isinstance(value, np.ndarray)
+    }
     return given | {record.stage.name: record.array for record in result.records if record.array is not None}
