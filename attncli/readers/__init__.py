@@ -81,14 +81,13 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
             fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
             place=Place(name),
         )
-    text = decode(read_bytes(name), name)
-    reader = READERS.get(path.suffix.lower(), _by_content) if name != STDIN else _by_content
-    folder = pathlib.Path() if name == STDIN else path.parent
+    label = "<stdin>" if name == STDIN else name
+    text = decode(read_bytes(name), label)
     problems = []
-    for tree, origin in reader(text, name):
-        source = Overridden(name=name, base=origin, settings=parsed) if parsed else origin
+    for tree, origin in READERS.get(path.suffix.lower(), _by_content)(text, label):
+        source = Overridden(name=label, base=origin, settings=parsed) if parsed else origin
         with located(source):
-            problems.append(to_problem(apply(tree, parsed), source, folder))
+            problems.append(to_problem(apply(tree, parsed), source, path.parent))
     return problems
 
 

@@ -110,7 +110,7 @@ def _converted(
 def _as_bias(array: NDArray[Any], path: Path) -> NDArray[Any]:
     """Give a bias one axis: text has rows and no way to say that there is only one."""
     is_bias = len(path) == 1 and str(path[0]).startswith("b_")
-    return array.reshape(-1) if is_bias and array.ndim == 2 and 1 in array.shape else array
+    return array.reshape(-1) if is_bias and max(array.shape) == array.size else array
 
 
 def _check_axes(array: NDArray[Any], value: str, path: Path) -> None:

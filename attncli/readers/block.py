@@ -15,12 +15,13 @@ _WRAPPER = re.compile(
     r"(?P<rest>(?:,\s*(?:dtype|device|grad_fn|requires_grad|size|layout)\s*=\s*[^=]*)*),?\s*\)[,;]?\s*",
     re.DOTALL,
 )
+_SEVERAL = re.compile(r"\s*[+-]?\.?\d[^\s,]*[\s,]+[+-]?\.?\d")
 _TOKEN = re.compile(r"[\[\],]|[^\s\[\],]+")
 
 
 def is_block(text: str) -> bool:
-    """Tell whether a text is meant as rows of numbers: it has brackets or several lines."""
-    return "\n" in text.strip() or text.endswith("\n") or "[" in text
+    """Tell whether a text is meant as rows of numbers: it has lines, brackets, or several numbers."""
+    return "\n" in text or "[" in text or _SEVERAL.match(text) is not None
 
 
 def rows(text: str, path: Path) -> list[Tree]:
@@ -49,10 +50,10 @@ def rows(text: str, path: Path) -> list[Tree]:
             path=path,
             fix="put | after the key's colon, with the rows on the lines below it, or write [[1, 2], [3, 4]]",
         )
-    return [_row(line, (*path, index)) for index, line in enumerate(filter(str.strip, body.splitlines()))]
+    return [_row(line) for line in filter(str.strip, body.splitlines())]
 
 
-def _row(line: str, path: Path) -> list[Tree]:
+def _row(line: str) -> list[Tree]:
     """Cut one line at its commas, or at its blanks if it has none."""
     if "," not in line:
         return [Plain(cell) for cell in line.split()]
@@ -64,19 +65,19 @@ def _nested(text: str, path: Path) -> list[Tree]:
     """Read brackets; commas between items may be missing, as NumPy prints, but not doubled."""
     root: list[Tree] = []
     stack, previous = [root], "["
-    for token in _TOKEN.findall(text):
-        if token == "," and previous in "[,":
+    for word in _TOKEN.findall(text):
+        if word == "," and previous in "[,":
             raise _bracket_fault(path, "has an empty item before a comma")
-        if token == "[":
+        if word == "[":
             stack[-1].append([])
             stack.append(stack[-1][-1])
-        elif token == "]":
+        elif word == "]":
             stack.pop()
             if not stack:
                 break
-        elif token != ",":
-            stack[-1].append(Plain(token))
-        previous = token
+        elif word != ",":
+            stack[-1].append(Plain(word))
+        previous = word
     if len(stack) != 1:
         raise _bracket_fault(path, "has a bracket without its partner")
     if len(root) != 1 or not isinstance(root[0], list):

@@ -7,8 +7,8 @@ import pathlib
 import re
 
 from attncli.errors import InputError, Path, Place, cell_name
-from attncli.readers.numbers import NotANumber, number
 from attncli.readers.nested import truth
+from attncli.readers.numbers import NotANumber, number
 from attncli.readers.opening import decode, read_bytes
 from attncli.readers.tree import Plain, check_amount
 from attncli.text import quote
@@ -53,7 +53,8 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
 def _rows(text: str, file: pathlib.Path, path: Path) -> tuple[list[list[str]], list[int]]:
     """Return the rows that are not blank, and the line on which each stands."""
     reader = csv.reader(text.splitlines(), delimiter=_DELIMITERS[file.suffix.lower()], strict=True)
-    rows, lines = [], []
+    rows: list[list[str]] = []
+    lines: list[int] = []
     try:
         for row in reader:
             if any(map(str.strip, row)):
@@ -61,7 +62,7 @@ def _rows(text: str, file: pathlib.Path, path: Path) -> tuple[list[list[str]], l
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise _fault(file, path, reader.line_num, f"cannot be read: {error}", "check its quotes") from error
-    return list(rows), lines
+    return rows, lines
 
 
 def _refuse_semicolons(text: str, file: pathlib.Path, path: Path) -> None:

@@ -39,7 +39,11 @@ def refuse_dtype(dtype: np.dtype[np.generic], file: str, path: Path) -> None:
     Raises:
         InputError: Names the dtype and what it is.
     """
-    if dtype == bfloat16 or dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize <= 8):
+    if (
+        dtype == bfloat16
+        or dtype.kind in "biu"
+        or (dtype.kind == "f" and dtype.itemsize <= np.dtype(np.float64).itemsize)
+    ):
         return
     what, fix = _REFUSED.get(dtype.kind, ("no numbers", "save an array of numbers"))
     raise InputError(

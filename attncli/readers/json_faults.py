@@ -42,7 +42,8 @@ _ADVICE = (
     _Advice(r"", r"[“”„]", "a typographic quote", 'write the plain double quote "'),
     _Advice(r"", r"[，：；、]", "a full-width sign", "write the ASCII comma or colon"),
     _Advice(r"[{,]\s*$", r"[A-Za-z_]", "a key without quotes", 'write "X": …; without quotes it would be YAML'),
-    _Advice(r"", r"(tensor|array)\(", "a printout pasted as it is", 'put it in double quotes, with \\n for a new line'),
+    _Advice(r"^\s*$", r"[A-Za-z_]", "text where a brace was expected", "name the file .yaml if it is YAML"),
+    _Advice(r"", r"(tensor|array)\(", "a printout pasted as it is", "put it in double quotes, with \\n for a new line"),
     _Advice(r"", r"\.\.\.|…", "an ellipsis where numbers were left out", "write all numbers"),
 )  # fmt: skip
 

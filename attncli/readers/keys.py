@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 
 from attncli.errors import InputError
-from attncli.problem import Expected, Problem, Source
+from attncli.problem import Expected, Mask, Problem, Source, keys
 from attncli.readers.scalars import unknown_name
 from attncli.readers.tree import Tree
 from attncli.readers.values import parse_mapping
@@ -27,6 +27,7 @@ def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
         InputError: If a key is unknown, or its value is not what the key takes.
     """
     mapping_at_top(tree)
+    _check_level(tree)
     values = parse_mapping(tree, Problem, (), folder)
     problem = Problem(**values, origin=origin)
     for key in ("expected_decimals", "expected_in"):
@@ -58,6 +59,18 @@ def mapping_at_top(tree: Tree) -> None:
     elif "=" in text:
         fix = "write a colon for the equals sign: X: [[1, 0], [0, 1]]"
     raise InputError(f"the file is one text, {quote(text)}, where {expected}", fix=fix)
+
+
+def _check_level(tree: Mapping[str, Tree]) -> None:
+    """Refuse a key of mask at the top level, where a guess at the nearest key would mislead."""
+    inside = {key.name for key in keys(Mask)} - {key.name for key in keys(Problem)}
+    for name in tree:
+        if name in inside:
+            raise InputError(
+                f"{name} is a key of mask, not of the problem",
+                path=(name,),
+                fix=f"write mask: {{{name}: …}}",
+            )
 
 
 def _check_stages(names: Iterable[str], expected: Mapping[str, Expected], key: str) -> None:

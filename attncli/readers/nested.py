@@ -151,7 +151,7 @@ def _mixed(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
             message, path=where, fix="write one number here; all rows must be nested equally deep"
         )
     item = level[odd]
-    found = f"the text {quote(item)}" if isinstance(item, str) else "one value"
+    found = quote(item) if isinstance(item, str) else "one value"
     hint = f" ({odd_characters(item)})" if isinstance(item, str) and odd_characters(item) else ""
     return InputError(
         f"{cell_name(where, ndim=len(shape) + 1)} is {found}{hint} where a list was expected",
@@ -165,9 +165,10 @@ def _ragged(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     where = path + _indices(odd, shape)
     ndim = len(shape) + _ndim(level[0])
     name, first = cell_name(where, ndim=ndim), cell_name(path + _indices(0, shape), ndim=ndim)
-    unit = "columns" if ndim == len(shape) + 1 else "parts"
+    unit = "column" if ndim == len(shape) + 1 else "part"
+    length = len(level[odd])
     return InputError(
-        f"{name} has {len(level[odd])} {unit}, but {first} has {len(level[0])}",
+        f"{name} has {length} {unit}{'' if length == 1 else 's'}, but {first} has {len(level[0])}",
         path=where,
         fix="make all rows equally long; look for a missing comma or number",
     )

@@ -19,6 +19,7 @@ __all__ = ["names_listed", "read"]
 
 _LARGE = 2**28  # bytes; a member above this must not be packed tighter than _RATIO
 _RATIO = 100
+_SHOWN = 20  # names that an error lists
 
 
 def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.generic]:
@@ -79,8 +80,8 @@ def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArr
 
 def names_listed(there: list[str], name: str, file: str, path: Path) -> InputError:
     """Make the error for a name that a file does not hold, with the names that it does."""
-    shown = ", ".join(quote(each, marks="") for each in there[:20])
-    more = f" and {len(there) - 20} more" if len(there) > 20 else ""
+    shown = ", ".join(quote(each, marks="") for each in there[:_SHOWN])
+    more = f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     return InputError(
         f"{cell_name(path)}: {quote(file, marks='')} holds no array named {quote(name, limit=80)}",
         path=path,

@@ -86,7 +86,7 @@ def os_fault(error: OSError, name: str, *, what: str = "") -> InputError:
 
 
 def _spoken(name: str) -> str:
-    return "standard input" if name == STDIN else quote(name, limit=200, marks="")
+    return "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="")
 
 
 def decode(data: bytes, name: str) -> str:

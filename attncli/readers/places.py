@@ -55,9 +55,11 @@ class TextSource(Source):
         """Return line, column and text of the value at ``path``, or of what holds it."""
         if not path:
             return None
-        stream = lambda: self.tokens(self.text, self.start)  # noqa: E731  (a fresh walk for each alias)
-        tokens = stream()
-        return place_at(self.text, _descend(stream, tokens, next(tokens), path))
+        tokens = self._stream()
+        return place_at(self.text, _descend(self._stream, tokens, next(tokens), path))
+
+    def _stream(self) -> Iterator[Token]:
+        return self.tokens(self.text, self.start)
 
 
 def place_at(text: str, offset: int) -> tuple[int, int, str]:

@@ -26,6 +26,7 @@ from attncli.text import quote
 __all__ = ["read"]
 
 _MAX_HEADER = 100_000_000
+_LENGTH = struct.Struct("<Q")
 
 _DTYPES: Mapping[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -72,11 +73,11 @@ def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:
     """Return the JSON header, and where the numbers start."""
     size = file.stat().st_size
     with file.open("rb") as stream:
-        first = stream.read(8)
-        if len(first) < 8:
+        first = stream.read(_LENGTH.size)
+        if len(first) < _LENGTH.size:
             raise _damaged(file, path, f"it has only {size} bytes")
-        (length,) = struct.unpack("<Q", first)
-        if length > min(size - 8, _MAX_HEADER):
+        (length,) = _LENGTH.unpack(first)
+        if length > min(size - _LENGTH.size, _MAX_HEADER):
             raise _damaged(file, path, f"its header claims {length:,} bytes, and the file has {size:,}")
         raw = stream.read(length)
     try:
@@ -85,7 +86,7 @@ def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:
         raise _damaged(file, path, "its header is not JSON") from error
     if not isinstance(header, dict):
         raise _damaged(file, path, "its header is not a mapping")
-    return header, 8 + length
+    return header, _LENGTH.size + length
 
 
 def _layout(

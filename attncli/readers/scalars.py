@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
+_MANY = 24  # names; more of them are not listed in a message
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -158,15 +159,19 @@ def clean_text(value: Tree, path: Path) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that somebody most likely meant, if any is near."""
-    by_case = {each.casefold().replace("-", "_"): each for each in known}
-    wanted = re.sub(r"[^\w ]", "", name.casefold().replace("-", "_")).strip().replace(" ", " ")
-    if wanted in by_case:
-        return by_case[wanted]
-    for each in by_case:
-        if each.replace("_", "") == wanted.replace("_", ""):
-            return by_case[each]
-    close = difflib.get_close_matches(wanted, by_case, n=1, cutoff=0.6)
-    return by_case[close[0]] if close else None
+    spelled = {_bare(each): each for each in known}
+    wanted = _bare(name)
+    if wanted in spelled:
+        return spelled[wanted]
+    close = difflib.get_close_matches(wanted, spelled, n=1, cutoff=0.65)
+    if not close and len(wanted) > len("seq"):
+        close = [each for each in spelled if len(each) > 1 and wanted.startswith(each)]
+    return spelled[close[0]] if close else None
+
+
+def _bare(name: str) -> str:
+    """Return a name without case, joints and odd characters: what is left when people misspell it."""
+    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def check_names(mapping: Mapping[str, Tree], known: Iterable[str], path: Path) -> None:
@@ -187,9 +192,10 @@ def unknown_name(name: str, known: Iterable[str], path: Path, *, what: str = "ke
     near = nearest(name, known)
     odd = odd_characters(name)
     inside = f" in {cell_name(path)}" if path else ""
+    many = len(known) > _MANY
     return InputError(
         f"unknown {what} {quote(name)}{inside}{f': it holds {odd}' if odd else ''}",
         path=(*path, name),
-        context="" if near or len(known) > 24 else f"known: {', '.join(known)}",
-        fix=f"did you mean {near}?" if near else ("" if len(known) <= 24 else "see: attn keys"),
+        context="" if near or many else f"known: {', '.join(known)}",
+        fix=f"did you mean {near}?" if near else ("see: attn keys" if many else ""),
     )

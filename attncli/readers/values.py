@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Expected, Key, Kind, Mask, Problem, keys
-from attncli.readers.arrays import boolean_array, cells, number_array, number_array_or_word
+from attncli.readers.arrays import boolean_array, number_array, number_array_or_word
+from attncli.readers.expected import expected
 from attncli.readers.labels import labels
-from attncli.readers.nested import floats
+from attncli.readers.plain_mask import plain_mask
 from attncli.readers.scalars import (
     check_names,
     choice,
@@ -51,10 +50,6 @@ class Slot:
 
 
 Parser: TypeAlias = Callable[[Tree, Slot], Any]
-
-# A stage, or a part of one: weights, output[0], head_output[:,3].
-_STAGE = re.compile(r"([A-Za-z]\w*)(\[[^\[\]]+\])?")
-_MASK_EXAMPLE = "causal, an array of true and false, or a mapping of: "
 
 
 def parse_mapping(
@@ -199,81 +194,11 @@ def _mask(value: Tree, slot: Slot) -> Mask | None:
         return Mask(causal=True)
     if value == "none":
         return None
-    try:
-        found_cells = cells(value, slot.path, slot.folder)
-    except InputError as error:
-        if isinstance(value, str | bool) or value is None:
-            near = nearest(str(value), ("causal", "none"))
-            error.context = _MASK_EXAMPLE + ", ".join(key.name for key in keys(Mask))
-            error.fix = f"did you mean {near}?" if near else "write mask: causal"
-        raise
-    if _holds_truth(found_cells):
-        return Mask(keep=boolean_array(value, slot.path, slot.folder))
-    raise _numeric_mask(number_array(value, slot.path, slot.folder), slot)
-
-
-def _holds_truth(value: Any) -> bool:
-    """Tell whether the first cell is true or false, rather than a number."""
-    if isinstance(value, np.ndarray):
-        return value.dtype == np.bool_
-    while isinstance(value, list) and value:
-        value = value[0]
-    return isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false"})
-
-
-def _numeric_mask(array: Any, slot: Slot) -> InputError:
-    """Make the error for numbers where true and false were expected: libraries differ in what 1 means."""
-    name = cell_name(slot.path)
-    if np.isin(array, (0, 1)).all():
-        return InputError(
-            f"{name} holds 1 and 0, and libraries differ in what 1 means",
-            path=slot.path,
-            context="mask: {keep: …} if 1 marks what a query may see\n"
-            "mask: {drop: …} if 1 marks what it may not see",
-            fix="write one of the two",
-        )
-    return InputError(
-        f"{name} holds numbers where true and false were expected",
-        path=slot.path,
-        fix="write mask: {additive: …} if they are added to the scores",
-    )
+    return Mask(keep=plain_mask(value, slot.path, slot.folder))
 
 
 def _expected(value: Tree, slot: Slot) -> dict[str, Expected]:
-    if not isinstance(value, dict):
-        raise InputError(
-            f"{cell_name(slot.path)} is {found(value)}, where stages and their numbers were expected",
-            path=slot.path,
-            fix="write expected: {weights: [[…]], output: [[…]]}",
-        )
-    for name in value:
-        if not _STAGE.fullmatch(name):
-            raise InputError(
-                f"expected has the key {quote(name)}, which is no stage and no part of one",
-                path=(*slot.path, name),
-                fix="write a name such as weights, output[0] or weights[1,2]",
-            )
-    return {name: _digits(item, (*slot.path, name), slot) for name, item in value.items()}
-
-
-def _digits(value: Tree, path: Path, slot: Slot) -> Expected:
-    """Keep the numbers of one stage as text, when each of them is a number."""
-    if isinstance(value, list) or (isinstance(value, str) and ("\n" in value or "[" in value)):
-        value = cells(value, path, slot.folder)
-        floats(value, path)
-    else:
-        real_or_nan(value, path)
-    return Expected(_as_text(value))
-
-
-def real_or_nan(value: Tree, path: Path) -> None:
-    """Check that a single printed value is a number, NaN included."""
-    if not (isinstance(value, str) and value.strip().lower().lstrip("+-.") == "nan"):
-        real(value, path)
-
-
-def _as_text(value: Tree) -> Any:
-    return [_as_text(item) for item in value] if isinstance(value, list) else str(value).strip()
+    return expected(value, slot.path, slot.folder)
 
 
 def _mapping(value: Tree, slot: Slot) -> Any:

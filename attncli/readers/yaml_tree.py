@@ -67,7 +67,7 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
             case ScalarEvent():
                 yield Token("scalar", event.value, offset, event.anchor)
             case AliasEvent():
-                yield Token("alias", event.anchor, offset)
+                yield Token("alias", str(event.anchor), offset)
             case SequenceStartEvent():
                 yield Token("[", "", offset, event.anchor)
             case MappingStartEvent():
