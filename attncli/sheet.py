@@ -139,7 +139,7 @@ class Checks:
     kept: int
     pairs: int
     blind_rows: int
-    entropies: Numbers | None
+    entropies: Numbers
 
 
 @dataclass(frozen=True, kw_only=True)

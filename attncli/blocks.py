@@ -1,0 +1,194 @@
+"""From a result to the sheet that a reader sees: which blocks there are, and what stands in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import PurePath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attncli.compute import Result
+from attncli.core.attention import Inputs
+from attncli.errors import InputError
+from attncli.exhibits import Exhibit, exhibits
+from attncli.headline import facts, formula
+from attncli.parts import Part, Parts
+from attncli.selfcheck import kept_pairs, self_check
+from attncli.sheet import Block, Kind, Matrix, Mixture, Numbers, Sheet, Side, View
+
+__all__ = ["make_sheet"]
+
+_FEW_KEYS = 6
+"""So many keys can be read as a sum."""
+
+_FINE = ("scaled", "masked", "weights")
+"""From the first of these on, numbers are read with three decimals rather than two."""
+
+
+def make_sheet(result: Result, view: View | None = None) -> Sheet:
+    """Arrange a result for reading.
+
+    Args:
+        result: What was computed.
+        view: What the reader wants to see of it; None is everything that is small enough.
+
+    Raises:
+        InputError: The view names a stage, head or batch item that the result does not have.
+    """
+    view = view or View()
+    parts = Parts(result, view)
+    source = result.problem.origin.name
+    return Sheet(
+        source=source,
+        title=PurePath(source).name or source,
+        formula=formula(result),
+        facts=facts(result),
+        blocks=tuple(_blocks(_Desk(result, view, parts))),
+        checks=self_check(result),
+        elided=parts.elided,
+        precision=view.precision,
+        full=view.full,
+        notes=result.notes,
+    )
+
+
+def _blocks(desk: _Desk) -> Iterator[Block]:
+    """Make a block of each step."""
+    decimals, shape = 2, ""
+    for title, group in groupby(desk.exhibits, key=lambda exhibit: exhibit.title):
+        shown = list(group)
+        if any(exhibit.name in _FINE for exhibit in shown):
+            decimals = 3
+        before, shape = shape, _shape(shown, desk.inputs)
+        yield Block(
+            title=title,
+            formulas=tuple(exhibit.formula for exhibit in shown if not exhibit.given),
+            shape=shape if shape != before else "",
+            remarks=tuple(desk.remarks(title)),
+            decimals=decimals,
+            matrices=tuple(matrix for exhibit in shown for matrix in desk.matrices(exhibit)),
+        )
+
+
+class _Desk:
+    """A result with all that its matrices need to know of each other."""
+
+    def __init__(self, result: Result, view: View, parts: Parts) -> None:
+        everything = list(exhibits(result, detail=view.detail))
+        self.inputs = result.inputs
+        self.exhibits = _selected(everything, view.stages)
+        self._view = view
+        self._parts = parts
+        self._labels = {"query": result.query_labels, "key": result.key_labels}
+        self._weights = next((each for each in everything if each.name == "weights"), None)
+        self._hidden = ~kept_pairs(result, result["weights"].shape)
+        self._before_softmax = [each.name for each in self.exhibits if each.name in _FINE[:2]][-1:]
+        mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
+        self._mixed = mixed_by if _is_sum(result.inputs) else ""
+
+    def remarks(self, title: str) -> Iterator[str]:
+        """Say the numbers that a step works with."""
+        if title == "scale":
+            yield f"× {_factor(self.inputs):.4g}"
+        if title == "mask":
+            yield f"{self._hidden.sum():,} of {self._hidden.size:,} off"
+        if title == "given" and self.inputs.x is None:
+            yield "the computation starts here; earlier stages are skipped"
+
+    def matrices(self, exhibit: Exhibit) -> Iterator[Matrix]:
+        """Cut an exhibit into the matrices of the heads and batch items that are shown."""
+        for part in self._parts.of(exhibit.axes, exhibit.array.shape):
+            rows, columns = exhibit.axes[-2:]
+            yield Matrix(
+                name=exhibit.name,
+                symbol=exhibit.symbol,
+                part=part.name,
+                kind=_kind(exhibit),
+                array=exhibit.array[part.index],
+                rows=self._labels.get(rows, ()),
+                columns=self._labels.get(columns, ()),
+                hidden=self._masked_cells(exhibit, part),
+                sides=tuple(self._sides(exhibit, part)),
+                given=exhibit.given,
+                mixture=self._mixture(exhibit, part),
+            )
+
+    def _masked_cells(self, exhibit: Exhibit, part: Part) -> NDArray[np.bool_] | None:
+        """Find the cells that show nothing but the mask; a weight that leaked through it is shown."""
+        if not exhibit.by_pair:
+            return None
+        hidden: NDArray[np.bool_] = self._hidden[part.index]
+        nothing = exhibit.array[part.index] == (-math.inf if _kind(exhibit) is Kind.SCORES else 0)
+        masked = hidden & nothing
+        return masked if masked.any() else None
+
+    def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
+        if self._weights is None:
+            return
+        details = {name: array[part.index] for name, array in self._weights.details.items()}
+        softmax = exhibit is self._weights
+        if exhibit.name in self._before_softmax or (softmax and not self._before_softmax):
+            yield Side(label="max m", values=details["row_max"])
+        if softmax:
+            yield Side(label="Σexp", values=details["exp_sum"])
+            yield Side(label="row Σ", values=details["row_sum"])
+        if softmax and self._view.detail:
+            yield Side(label="LSE", values=details["lse"])
+            yield Side(label="H bit", values=details["entropy"])
+
+    def _mixture(self, exhibit: Exhibit, part: Part) -> Mixture | None:
+        if exhibit.name != self._mixed or self._weights is None or self.inputs.seq_k > _FEW_KEYS:
+            return None
+        return Mixture(
+            weights=self._weights.array[part.index],
+            hidden=self._masked_cells(self._weights, part),
+            keys=self._labels["key"],
+        )
+
+
+def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> list[Exhibit]:
+    known = list(dict.fromkeys(exhibit.name for exhibit in everything))
+    for name in wanted or ():
+        if name not in known:
+            raise InputError(f"there is no stage {name!r} to show", context=f"stages: {', '.join(known)}")
+    return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
+
+
+def _kind(exhibit: Exhibit) -> Kind:
+    if not exhibit.by_pair:
+        return Kind.VECTORS
+    return Kind.WEIGHTS if exhibit.name == "weights" else Kind.SCORES
+
+
+def _is_sum(p: Inputs) -> bool:
+    """Tell whether each output row is the sum of its weighted values and nothing else."""
+    return p.real_queries is None and p.exclude
+
+
+def _factor(p: Inputs) -> float:
+    """Combine what the scores are multiplied and divided by."""
+    factor: float = p.multiplier.array if p.multiplier else 1.0
+    for each in (p.divisor, p.temperature):
+        factor /= each.array if each else 1.0
+    return factor
+
+
+def _shape(shown: Sequence[Exhibit], p: Inputs) -> str:
+    """Say the shape of what a step made, once where all parts share it."""
+    shapes = {exhibit.symbol: _brackets(exhibit.array) for exhibit in shown}
+    made = {exhibit.symbol: _brackets(exhibit.array) for exhibit in shown if not exhibit.given}
+    if len(set(made.values())) == 1 and len(made) > 1 and p.x is not None and p.w_q is not None:
+        weights = {_brackets(weight.array) for weight in (p.w_q, p.w_k, p.w_v) if weight is not None}
+        sources = {_brackets(source.array) for source in (p.x, p.x_k, p.x_v) if source is not None}
+        if len(weights) == len(sources) == 1 and shown[-1].name == "V":
+            return f"{sources.pop()}·{weights.pop()} → {made.popitem()[1]}"
+    if len(set(shapes.values())) == 1:
+        return shapes.popitem()[1]
+    return "  ".join(f"{symbol} {shape}" for symbol, shape in (made or shapes).items())
+
+
+def _brackets(array: Numbers) -> str:
+    return f"[{'×'.join(map(str, array.shape))}]"

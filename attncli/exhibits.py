@@ -1,0 +1,164 @@
+"""What there is to show of a result: the arrays that were given, then every stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from attncli.compute import Result
+from attncli.core.attention import Inputs
+from attncli.sheet import Numbers
+from attncli.trace import STAGES, Record, Value
+
+__all__ = ["Exhibit", "exhibits"]
+
+_TITLES = {
+    "Q": "project",
+    "K": "project",
+    "V": "project",
+    "Q_heads": "heads",
+    "K_heads": "heads",
+    "V_heads": "heads",
+    "scores": "score",
+    "scaled": "scale",
+    "masked": "mask",
+    "weights": "softmax",
+    "head_output": "mix",
+}
+"""A verb for a step; stages of one verb share a block. Other stages go by their own name."""
+
+_PROJECTIONS = ("w_q", "b_q", "w_k", "b_k", "w_v", "b_v", "w_o", "b_o")
+_SOURCES = {"x": "query", "x_k": "key", "x_v": "key"}
+_STARTS = {
+    "q": ("query", "dim"),
+    "k": ("key", "dim"),
+    "scores": ("query", "key"),
+    "scaled": ("query", "key"),
+    "masked": ("query", "key"),
+    "v": ("key", "dim"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """An array with all that is said of it.
+
+    Args:
+        title: The step that it belongs to.
+        name: The stage, or the key of the problem file.
+        symbol: Its symbol.
+        formula: How it was computed; empty when it was given.
+        axes: Names of its axes.
+        array: The numbers.
+        details: Numbers that belong to it.
+    """
+
+    title: str
+    name: str
+    symbol: str
+    formula: str = ""
+    axes: tuple[str, ...]
+    array: Numbers
+    details: Mapping[str, Numbers] = field(default_factory=dict)
+
+    @property
+    def given(self) -> bool:
+        """Whether it was given rather than computed."""
+        return not self.formula
+
+    @property
+    def by_pair(self) -> bool:
+        """Whether it has a number for each query and key."""
+        return self.axes[-2:] == ("query", "key")
+
+
+def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
+    """Yield what there is to show, in the order of the computation.
+
+    Args:
+        result: What was computed; stages that were not kept are left out.
+        detail: Also the weights of the projections, and the details with a number for each pair.
+    """
+    if detail:
+        yield from _projections(result.inputs)
+    yield from _sources(result.inputs)
+    yield from _start(result.inputs)
+    for record in result.records:
+        if record.array is not None:
+            if detail:
+                yield from _by_pair(record)
+            yield _computed(record)
+
+
+def _projections(p: Inputs) -> Iterator[Exhibit]:
+    for name in _PROJECTIONS:
+        value: Value | None = getattr(p, name)
+        if value is not None:
+            matrix = value.array if value.array.ndim > 1 else value.array[None]
+            yield _given(value, matrix, ("in", "out"))
+
+
+def _sources(p: Inputs) -> Iterator[Exhibit]:
+    """Yield X, and what keys and values come from where that is not X."""
+    shown = set()
+    for name, rows in _SOURCES.items():
+        value: Value | None = getattr(p, name)
+        if value is not None and value.symbol not in shown:
+            shown.add(value.symbol)
+            yield _given(value, value.array, ("batch", rows, "dim"), title="project")
+
+
+def _start(p: Inputs) -> Iterator[Exhibit]:
+    for name, axes in _STARTS.items():
+        value: Value | None = getattr(p, name)
+        if value is not None:
+            yield _given(value, value.array, (*p.axes[: value.array.ndim - 2], *axes), name=name)
+
+
+def _given(
+    value: Value, array: Numbers, axes: tuple[str, ...], *, title: str = "given", name: str = ""
+) -> Exhibit:
+    named = name if name in STAGES else value.symbol
+    return Exhibit(title=title, name=named, symbol=value.symbol, axes=axes[-array.ndim :], array=array)
+
+
+def _computed(record: Record) -> Exhibit:
+    stage = record.stage
+    formula = record.formula
+    if scores := _softmax_of(record):
+        formula = f"exp({scores} − m) ÷ Σexp"  # the title says softmax; the sides show m and Σexp
+    return Exhibit(
+        title=_title(record),
+        name=stage.name,
+        symbol=stage.symbol,
+        formula=f"{stage.symbol} = {formula}",
+        axes=record.axes,
+        array=record.array,
+        details=record.details,
+    )
+
+
+def _by_pair(record: Record) -> Iterator[Exhibit]:
+    """Yield the details that have a number for each query and key."""
+    for name, array in record.details.items():
+        detail = record.stage.details[name]
+        if detail.axes[-2:] == ("query", "key"):
+            formula = detail.formula.format(scores=_softmax_of(record))
+            yield Exhibit(
+                title=_title(record),
+                name=name,
+                symbol=detail.symbol,
+                formula=f"{detail.symbol} = {formula}",
+                axes=record.axes,
+                array=array,
+            )
+
+
+def _title(record: Record) -> str:
+    return _TITLES.get(record.stage.name, record.stage.name)
+
+
+def _softmax_of(record: Record) -> str:
+    found = re.fullmatch(r"softmax\((.+)\)", record.formula)
+    return found[1] if found else ""

@@ -1,0 +1,88 @@
+"""Which heads and batch items of a result are shown, and where they stand in its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from attncli.compute import Result
+from attncli.errors import InputError
+from attncli.sheet import View
+
+__all__ = ["Part", "Parts"]
+
+MANY = 4
+"""So many parts of a stage are still read side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One matrix of an array with batch and head axes: its name, and its index."""
+
+    name: str
+    index: tuple[int, ...]
+
+
+class Parts:
+    """The heads and batch items that a view shows.
+
+    Args:
+        result: What was computed.
+        view: What the reader wants to see of it.
+
+    Raises:
+        InputError: The head or batch item is not there.
+    """
+
+    def __init__(self, result: Result, view: View) -> None:
+        p = result.inputs
+        shape = next(record.shape for record in result.records if record.stage.name == "weights")
+        self._inputs = p
+        self._all_batches = range(shape[0] if p.batch else 1)
+        self._all_heads = range(p.num_heads)
+        self.batches = _chosen("batch item", self._all_batches, view.batch)
+        self.heads = _chosen("head", self._all_heads, view.head)
+        self.elided = ""
+        if len(self.batches) * len(self.heads) > MANY and not view.full:
+            self._show_first()
+
+    def _show_first(self) -> None:
+        hidden = len(self.batches) * len(self.heads) - 1
+        names, options = [], []
+        for name, some in (("batch", self.batches), ("head", self.heads)):
+            if len(some) > 1:
+                names.append(f"{name} {some[0]} of {len(some)}")
+                options.append(f"--{name} {some[1]}")
+        self.batches, self.heads = self.batches[:1], self.heads[:1]
+        self.elided = f"{' · '.join(names)} shown, {hidden} more hidden: {', '.join(options)} or --full"
+
+    def of(self, axes: tuple[str, ...], shape: tuple[int, ...]) -> Iterator[Part]:
+        """Yield the parts of an array that are shown, one for each matrix of its last two axes."""
+        choices = [self._axis(axis, size) for axis, size in zip(axes[:-2], shape, strict=False)]
+        for some in product(*choices):
+            names = (name for name, _ in some if name)
+            yield Part(" · ".join(names), tuple(index for _, index in some))
+
+    def _axis(self, axis: str, size: int) -> list[tuple[str, int]]:
+        if axis == "batch":
+            return [(f"batch {i}" if len(self._all_batches) > 1 else "", i) for i in self.batches]
+        if size == self._inputs.num_heads:
+            return [(f"head {i}" if size > 1 else "", i) for i in self.heads]
+        return [(f"kv head {i}", i) for i in sorted({self._serving(head) for head in self.heads})]
+
+    def _serving(self, head: int) -> int:
+        """Find the key-value head that serves a query head."""
+        p = self._inputs
+        if p.kv_head_map == "tile":
+            return head % p.num_kv_heads
+        return head // (p.num_heads // p.num_kv_heads)
+
+
+def _chosen(what: str, there: range, wanted: int | None) -> tuple[int, ...]:
+    if wanted is None:
+        return tuple(there)
+    if wanted not in there:
+        valid = "0" if len(there) == 1 else f"0 to {len(there) - 1}"
+        raise InputError(f"there is no {what} {wanted}", context=f"{what}s: {valid}")
+    return (wanted,)

@@ -1,0 +1,141 @@
+"""The columns of a matrix: numbers as spans, with the colour, the weight and the marks that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
+from attncli.render.digits import Form, suited
+from attncli.render.elide import Shown, shown_columns, shown_rows
+from attncli.render.glyphs import spell
+from attncli.render.ink import Role, Span, cells
+from attncli.render.labels import FEW, names
+from attncli.render.terminal import Terminal
+from attncli.sheet import Kind, Matrix, Side
+
+__all__ = ["Column", "Setting", "columns"]
+
+_LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How the matrices of a block are set.
+
+    Args:
+        terminal: Where they are shown.
+        width: Cells that a table may take.
+        full: Whether nothing may be left out.
+        forms: How to write the numbers, by name of the matrix.
+        limits: The end of the scale of colours, by name of the matrix.
+        decimals: Digits after the point of numbers beside the rows.
+        precision: Digits after the point that the reader asked for.
+    """
+
+    terminal: Terminal
+    width: int
+    full: bool
+    forms: Mapping[str, Form]
+    limits: Mapping[str, float]
+    decimals: int
+    precision: int | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, not yet padded.
+
+    Args:
+        head: Its name: one line, or a position and a line.
+        cells: From top to bottom.
+        gap: Cells between it and its neighbour to the left.
+        role: What its head is there for.
+    """
+
+    head: tuple[str, ...]
+    cells: tuple[Span, ...]
+    gap: int
+    role: Role = "plain"
+
+    @cached_property
+    def width(self) -> int:
+        """Cells with the gap."""
+        return self.gap + max(map(cells, (*self.head, *(span.text for span in self.cells))))
+
+
+def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
+    """Make the columns of a matrix, and of the numbers beside its rows."""
+    rows = shown_rows(matrix, full=setting.full)
+    chosen = shown_columns(matrix, full=setting.full)
+    count = matrix.array.shape[1]
+    gap = 2 if matrix.kind is Kind.VECTORS or count <= FEW else 1
+    write = _Cells(matrix, setting)
+    body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
+    widest = max((cells(span.text) for column in body.values() for span in column), default=1)
+    wide = _LONGEST_NAME if setting.terminal.interactive else 2 * _LONGEST_NAME
+    head = names(matrix.columns, count, setting.terminal, wide if count <= FEW else max(widest, 3))
+    for j in chosen:
+        if j is None:
+            yield _left_out(rows, 2 if head.numbered else 1, setting.terminal)
+        else:
+            star = " " * write.starred
+            named = (str(j), head.texts[j]) if head.numbered else (head.texts[j],)
+            yield Column(tuple(text + star for text in named), body[j], gap - write.starred)
+    for side in matrix.sides:
+        yield _side(side, rows, setting, lines=2 if head.numbered else 1)
+
+
+def _left_out(rows: Shown, lines: int, terminal: Terminal) -> Column:
+    mark = spell("⋯", terminal)
+    return Column((*[""] * (lines - 1), mark), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
+
+
+def _side(side: Side, rows: Shown, setting: Setting, *, lines: int) -> Column:
+    form = suited([side.values], setting.decimals, setting.precision)
+    terminal = setting.terminal
+    texts = (spell("⋯" if i is None else form(side.values[i]), terminal) for i in rows)
+    head = (*[""] * (lines - 1), spell(side.label, terminal))
+    return Column(head, tuple(Span(text, "faint") for text in texts), 3, "faint")
+
+
+class _Cells:
+    """Writes the cells of a matrix."""
+
+    def __init__(self, matrix: Matrix, setting: Setting) -> None:
+        self._matrix = matrix
+        self._setting = setting
+        self._form = setting.forms[matrix.name]
+        self.starred = matrix.kind is Kind.WEIGHTS and setting.terminal.color is None
+        self._best = self._row_maxima() if matrix.kind is Kind.WEIGHTS else None
+
+    def __call__(self, i: int | None, j: int) -> Span:
+        terminal = self._setting.terminal
+        star = " " * self.starred
+        if i is None:
+            return Span(spell("⋯", terminal) + star, "faint")
+        if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
+            return Span(spell("·" if self._best is not None else "−∞", terminal) + star, "faint")
+        number = float(self._matrix.array[i, j])
+        best = self._best is not None and number == self._best[i]
+        text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
+        return Span(text, self._role(number), bold=best, heat=self._heat(number))
+
+    def _role(self, number: float) -> Role:
+        return "faint" if self._best is not None and number < FAINTEST else "plain"
+
+    def _heat(self, number: float) -> RGB | None:
+        terminal = self._setting.terminal
+        if terminal.color not in {"256", "truecolor"}:
+            return None
+        if self._best is not None:
+            return weight_color(number, terminal.theme)
+        return signed_color(number, self._setting.limits[self._matrix.name], terminal.theme)
+
+    def _row_maxima(self) -> np.ndarray:
+        """Find what each query looks at most; a row without a weight has no such key."""
+        best = np.max(self._matrix.array, axis=-1)
+        return np.where(best > 0, best, np.nan)

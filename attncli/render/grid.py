@@ -1,0 +1,134 @@
+"""Matrices with the same rows as one table, which is folded rather than cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from attncli.render.box import Box, stacked
+from attncli.render.columns import Column, Setting, columns
+from attncli.render.elide import shown_rows
+from attncli.render.glyphs import spell
+from attncli.render.ink import Line, Span, cells, pad
+from attncli.render.labels import names
+from attncli.sheet import Kind, Matrix
+
+__all__ = ["grid"]
+
+_GROUP_GAP = 2
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Columns of one matrix, or as many of them as fit, under a caption."""
+
+    caption: Line
+    columns: tuple[Column, ...]
+
+    @property
+    def width(self) -> int:
+        return max(sum(column.width for column in self.columns), cells(self.caption))
+
+
+def grid(matrices: Sequence[Matrix], setting: Setting) -> Box:
+    """Set matrices with the same rows side by side, under captions when there are several.
+
+    Args:
+        matrices: What to set.
+        setting: How.
+    """
+    captioned = len(matrices) > 1 or matrices[0].part or matrices[0].given
+    groups = [
+        _Group(_caption(matrix, setting) if captioned else (), tuple(columns(matrix, setting)))
+        for matrix in matrices
+    ]
+    margin = _margin(matrices[0], setting)
+    width = max(map(cells, margin))
+    return stacked((_table(margin, fold) for fold in _folds(groups, setting.width - width)), apart=1)
+
+
+def _caption(matrix: Matrix, setting: Setting) -> Line:
+    what = f"{matrix.symbol} " + (f"{matrix.part} " if matrix.part else "") + ("given" * matrix.given)
+    symbol, _, rest = what.partition(" ")
+    return (Span("  " + spell(symbol, setting.terminal), bold=True), Span(f" {rest}".rstrip(), "faint"))
+
+
+def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
+    """Make the names of the rows, under the corner that says what rows and columns are."""
+    terminal = setting.terminal
+    width = min(20, setting.width // 4) if terminal.interactive else 2 * 20
+    named = names(matrix.rows, matrix.array.shape[0], terminal, width)
+    corner = "" if matrix.kind is Kind.VECTORS else "q╲k"
+    lines: list[Line] = [(Span(spell(corner, terminal), "faint"),)]
+    for i in shown_rows(matrix, full=setting.full):
+        if i is None:
+            lines.append((Span(spell("⋯", terminal), "faint"),))
+        else:
+            position = (Span(f"{i} ", "faint"),) if named.numbered else ()
+            lines.append((*position, Span(named.texts[i], bold=True)))
+    widest = max(map(cells, lines))
+    return [(Span(" " * (widest - cells(line))), *line) for line in lines]
+
+
+def _folds(groups: Sequence[_Group], width: int) -> Iterator[list[_Group]]:
+    """Break groups into as many tables as the width asks for, within a group only when it must be."""
+    fold: list[_Group] = []
+    for group in groups:
+        taken = sum(each.width + _GROUP_GAP for each in fold)
+        if fold and taken + group.width > width:
+            yield fold
+            fold = []
+        *full, last = _split(group, width)
+        yield from ([part] for part in full)
+        fold.append(last)
+    yield fold
+
+
+def _split(group: _Group, width: int) -> list[_Group]:
+    parts: list[list[Column]] = [[]]
+    for column in group.columns:
+        if parts[-1] and sum(each.width for each in parts[-1]) + column.width > width:
+            parts.append([])
+        parts[-1].append(column)
+    return [replace(group, columns=tuple(part)) for part in parts]
+
+
+def _table(margin: Sequence[Line], groups: Sequence[_Group]) -> Box:
+    corner, *row_names = margin
+    width = max(map(cells, margin))
+    lines: list[Line] = []
+    if any(group.caption for group in groups):
+        lines.append(_across((Span(" " * width),), [(group.caption, group.width) for group in groups]))
+    deepest = max(len(column.head) for group in groups for column in group.columns)
+    for level in range(deepest):
+        start = corner if level == deepest - 1 else (Span(" " * width),)
+        lines.append(_across(start, [(_heads(group, level), group.width) for group in groups]))
+    for i, name in enumerate(row_names):
+        lines.append(_across(name, [(_row(group, i), group.width) for group in groups]))
+    return Box(tuple(lines))
+
+
+def _across(start: Line, parts: Sequence[tuple[Line, int]]) -> Line:
+    line = start
+    for i, (part, width) in enumerate(parts):
+        gap = (Span(" " * _GROUP_GAP),) if i else ()
+        line = (*line, *gap, *pad(part, width))
+    return line
+
+
+def _heads(group: _Group, level: int) -> Line:
+    def one(column: Column) -> Span:
+        text = column.head[level]
+        return Span(_right(text, column.width), column.role, bold=column.role == "plain")
+
+    return tuple(one(column) for column in group.columns)
+
+
+def _row(group: _Group, i: int) -> Line:
+    return tuple(
+        replace(column.cells[i], text=_right(column.cells[i].text, column.width)) for column in group.columns
+    )
+
+
+def _right(text: str, width: int) -> str:
+    return " " * (width - cells(text)) + text

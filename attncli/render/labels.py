@@ -1,0 +1,45 @@
+"""Names of rows and columns: cleaned, cut, and numbered where they alone would not tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attncli.render.glyphs import label, spell
+from attncli.render.ink import cut
+from attncli.render.terminal import Terminal
+
+__all__ = ["FEW", "Names", "names"]
+
+FEW = 6
+"""So many names are told apart at a glance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names along one axis.
+
+    Args:
+        texts: One for each row or column.
+        numbered: Whether each is to have its position before it.
+    """
+
+    texts: tuple[str, ...]
+    numbered: bool
+
+
+def names(labels: Sequence[str], count: int, terminal: Terminal, width: int) -> Names:
+    """Name the rows or columns of a table.
+
+    Args:
+        labels: What they are called; empty numbers them.
+        count: How many there are.
+        terminal: Where they are shown.
+        width: Cells that a name may take.
+    """
+    positions = tuple(map(str, range(count)))
+    if not labels or tuple(labels) == positions:
+        return Names(positions, numbered=False)
+    mark = spell("…", terminal)
+    texts = tuple(cut(label(each, terminal), width, mark) for each in labels)
+    return Names(texts, numbered=count > FEW or len(set(texts)) < count)

@@ -1,0 +1,54 @@
+"""The strongest pairs of weights that are too many to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from attncli.render.box import Box
+from attncli.render.columns import Setting
+from attncli.render.glyphs import label, spell
+from attncli.render.ink import Line, Span, cells, cut
+from attncli.sheet import Matrix
+
+__all__ = ["strongest"]
+
+_MANY = 5
+_LABEL = 16
+
+
+def strongest(matrix: Matrix, setting: Setting) -> Box:
+    """List the largest weights with the tokens that they join.
+
+    In self-attention, a token's weight on itself and on the first token says little and is left out.
+    """
+    chosen = np.ones(matrix.array.shape, dtype=bool) if matrix.hidden is None else ~matrix.hidden
+    of_itself = matrix.rows == matrix.columns and len(matrix.rows) > 1
+    if of_itself:
+        chosen &= ~np.eye(len(chosen), dtype=bool)
+        chosen[:, 0] = False
+    chosen &= np.isfinite(matrix.array)
+    which = " (k ≠ q, k ≠ 0)" if of_itself else ""
+    head = spell(f"strongest of {chosen.sum():,} pairs{which}", setting.terminal)
+    if not chosen.any():
+        return Box(())
+    return Box((((Span(head, bold=True)),), *_rows(matrix, chosen, setting)))
+
+
+def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line]:
+    weights = np.where(chosen, matrix.array, -1.0)
+    order = np.argsort(-weights, axis=None, kind="stable")[: min(_MANY, int(chosen.sum()))]
+    pairs = [divmod(int(flat), weights.shape[1]) for flat in order]
+    arrow = spell("→", setting.terminal)
+    names = [(_name(i, matrix.rows, setting), _name(j, matrix.columns, setting)) for i, j in pairs]
+    wide = [max(cells(pair[side]) for pair in names) for side in (0, 1)]
+    for (i, j), (query, key) in zip(pairs, names, strict=True):
+        left = " " * (wide[0] - cells(query)) + query
+        right = key + " " * (wide[1] - cells(key))
+        yield (Span(f"{left} {arrow} {right}  "), Span(f"{100 * weights[i, j]:.1f}%", bold=True))
+
+
+def _name(i: int, labels: tuple[str, ...], setting: Setting) -> str:
+    text = cut(label(labels[i], setting.terminal), _LABEL, spell("…", setting.terminal)) if labels else ""
+    return f"{i} {text}" if text and text != str(i) else str(i)

@@ -1,0 +1,85 @@
+"""A sheet as text for a terminal, a pipe or a file: every number with its meaning, and none cut."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from attncli.render.block import block_box
+from attncli.render.box import Box, indent, packed, stacked, wrapped
+from attncli.render.checks import check_line
+from attncli.render.glyphs import label, spell
+from attncli.render.ink import Span, cells, cut, paint
+from attncli.render.terminal import Terminal
+from attncli.sheet import Block, Sheet
+from attncli.text import visible
+
+__all__ = ["render_table"]
+
+NEXT = ("attn compute {file} --json",)
+"""What to type next; commands that take the same file."""
+
+_NARROWEST = 40  # below, a name and a number no longer stand in one line
+_PAGE = 120  # blocks are packed to this width where there is no terminal to fill
+_GAP = 4
+
+
+def render_table(sheet: Sheet, terminal: Terminal) -> str:
+    """Render a sheet as text, with ANSI codes when the terminal has colours.
+
+    No line is wider than the terminal, or than 40 cells, unless a single number is.
+
+    Args:
+        sheet: What to show.
+        terminal: What to show it on.
+    """
+    width = max(terminal.width, _NARROWEST)
+    page = width if terminal.interactive else min(width, _PAGE)
+    blocks = [block_box(block, i, sheet, terminal, width) for i, block in enumerate(sheet.blocks, 1)]
+    parts = [_header(sheet, terminal, page), *_packed(blocks, sheet.blocks, page), _end(sheet, terminal, page)]
+    lines = stacked((part for part in parts if part.lines), apart=1).lines
+    return "".join(paint(line, terminal) + "\n" for line in lines)
+
+
+def _packed(boxes: Sequence[Box], blocks: Sequence[Block], page: int) -> Iterator[Box]:
+    """Pack blocks side by side; one with several matrices has a line for itself."""
+    pairs = zip(boxes, blocks, strict=True)
+    for alone, run in groupby(pairs, key=lambda pair: len(pair[1].matrices) > 1):
+        some = [box for box, _ in run]
+        yield stacked(some, apart=1) if alone else packed(some, page, gap=_GAP)
+
+
+def _header(sheet: Sheet, terminal: Terminal, page: int) -> Box:
+    title = cut(label(sheet.title, terminal), page // 2, spell("…", terminal))
+    left = (Span(title, bold=True), Span("  "), Span(spell(sheet.formula, terminal), "formula"))
+    right = (Span(spell(" · ".join(sheet.facts), terminal), "faint"),)
+    missing = page - cells(left) - cells(right)
+    if missing >= 2:
+        return Box(((*left, Span(" " * (missing if terminal.interactive else _GAP)), *right),))
+    separator = spell(" ·", terminal)
+    facts = [
+        (Span(spell(fact, terminal) + separator * (i < len(sheet.facts)), "faint"),)
+        for i, fact in enumerate(sheet.facts, 1)
+    ]
+    return stacked([wrapped([left[:1], left[2:]], page), wrapped(facts, page, gap=1)])
+
+
+def _end(sheet: Sheet, terminal: Terminal, page: int) -> Box:
+    """Close with what is hidden, what the result says of itself, and what to type next."""
+    parts = []
+    if sheet.elided:
+        parts.append(wrapped([(Span(spell(sheet.elided, terminal), "faint"),)], page - 1))
+    if sheet.checks is not None:
+        parts.append(wrapped(check_line(sheet.checks, terminal), page - 1))
+    if terminal.interactive:
+        commands = [(Span(command, "formula"),) for command in _next(sheet.source)]
+        parts.append(wrapped([(Span("next", "faint"),), *commands], page - 1) if commands else Box(()))
+    return indent(stacked(parts), 1)
+
+
+def _next(source: str) -> list[str]:
+    """Fill in the file, unless it is a stream or its name cannot be typed as it is shown."""
+    if source in {"", "-"} or source.startswith("<") or visible(source) != source:
+        return []
+    return [command.format(file=shlex.quote(source)) for command in NEXT]
