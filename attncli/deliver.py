@@ -54,17 +54,16 @@ class Delivery:
             streams.complain(f"note: {visible(text)}")
 
     def write(self, results: Sequence[Result], view: View) -> None:
-        """Render results and write them."""
+        """Render results and write them, and then the notes, which nobody reads who has closed the pipe."""
         if self._format.single and len(results) != 1:
             raise InputError(f"{self._name} holds one result, not {len(results)}", fix="--format jsonl")
-        if not self._format.shows_notes:
-            for text in dict.fromkeys(note for result in results for note in result.notes):
-                self.note(text)
         pieces = self._format.render(results, view, self._terminal)
         if self._file is None:
             streams.write_stdout(pieces)
         else:
             files.write_file(self._file, pieces)
+        for text in dict.fromkeys(note for result in results for note in result.notes):
+            self.note(text)
 
     def _format_name(self) -> str:
         asked = self._options.format

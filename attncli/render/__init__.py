@@ -28,23 +28,22 @@ class Format:
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
         single: Whether one file holds one result.
-        shows_notes: Whether a reader sees the notes in it.
     """
 
     suffixes: tuple[str, ...]
     render: Render
     binary: bool = False
     single: bool = False
-    shows_notes: bool = False
 
 
 def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
-    from attncli.blocks import sheet  # noqa: PLC0415
+    from attncli.blocks import make_sheet  # noqa: PLC0415
     from attncli.render.table import render_table  # noqa: PLC0415
 
-    for number, result in enumerate(results):
+    sheets = [make_sheet(result, view) for result in results]  # all of them before the first is shown
+    for number, sheet in enumerate(sheets):
         yield "\n" if number else ""
-        yield render_table(sheet(result, view), terminal)
+        yield render_table(sheet, terminal)
 
 
 def _json(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
@@ -73,7 +72,7 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
 
 
 FORMATS: dict[str, Format] = {
-    "table": Format((".txt",), _table, shows_notes=True),
+    "table": Format((".txt",), _table),
     "json": Format((".json",), _json),
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
     "npz": Format((".npz",), _npz, binary=True, single=True),
