@@ -145,7 +145,7 @@ def bias_row(name: str, bias: Numbers | str, out: int, partner: str) -> Numbers:
         out: How many numbers there must be.
         partner: The weight that the bias goes with.
     """
-    if bias == "identity":
+    if isinstance(bias, str) and bias == "identity":
         raise InputError(
             f"{name} is a list of numbers, and identity is a matrix", path=(name,), fix=f"{name}: zeros"
         )
