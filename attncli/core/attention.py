@@ -145,8 +145,10 @@ def attend(p: Inputs, trace: Trace) -> Value:
     if not p.heads and p.w_o is None and p.b_o is None:
         return trace(output, weights=a, values=v, keep=keep, rows=p.real_queries)
     mixed = trace(head_output, a, v, keep, p.real_queries)
-    side_by_side = trace(concat, mixed) if p.heads else mixed
-    return trace(output, heads=side_by_side, w_o=p.w_o, b_o=p.b_o)
+    if not p.heads:
+        return trace(output, heads=mixed, w_o=p.w_o, b_o=p.b_o, rows=p.real_queries)
+    real = p.real_queries and Value(p.real_queries.array[..., 0, :, :], p.real_queries.symbol)
+    return trace(output, heads=trace(concat, mixed), w_o=p.w_o, b_o=p.b_o, rows=real)
 
 
 def _vectors(p: Inputs, trace: Trace) -> tuple[Value | None, Value | None, Value | None]:

@@ -5,7 +5,6 @@ Positions are whole numbers: keys stand at 0, 1, 2, …, and queries at an offse
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,8 @@ class Rules:
 
     Args:
         causal: Whether a query sees no key after itself.
-        windows: How many keys each window shows to the left and to the right of the query's own.
+        windows: How many keys each window shows to the left and to the right of the query's own;
+            None is all of them.
         keep_first: How many keys at the start stay in sight of every window.
         offset: Position of the first query, one for all or one for each item of the batch.
         lengths: How many keys are real, one for each item of the batch.
@@ -30,7 +30,7 @@ class Rules:
     """
 
     causal: bool = False
-    windows: tuple[tuple[float, float], ...] = ()
+    windows: tuple[tuple[int | None, int | None], ...] = ()
     keep_first: int = 0
     offset: Array | int = 0
     lengths: Array | None = None
@@ -52,9 +52,14 @@ def causal(query: Array, key: Array) -> Array:
     return key <= query
 
 
-def window(query: Array, key: Array, left: float = math.inf, right: float = math.inf) -> Array:
+def window(query: Array, key: Array, left: int | None = None, right: int | None = None) -> Array:
     """Keep the keys at most ``left`` positions before the query and ``right`` after it."""
-    return (query - key <= left) & (key - query <= right)
+    seen = key >= 0
+    if left is not None:
+        seen = seen & (query - key <= left)
+    if right is not None:
+        seen = seen & (key - query <= right)
+    return seen
 
 
 def keep(rules: Rules, seq_q: int, seq_k: int, like: Array) -> Value:

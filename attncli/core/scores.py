@@ -70,14 +70,15 @@ def masked(
         additive: Added to the scores; −∞ hides a key.
         fill: Added to the scores of the keys that are not kept. A finite one, such as −1e9, leaves
             a difference between them that float64 keeps and float32 rounds away.
-        exclude: Count a score that is no finite number as 0 before a finite fill is added.
+        exclude: Whether a masked score that is no finite number counts as 0 before it is masked;
+            IEEE arithmetic makes NaN + −∞ = NaN of it.
     """
     xp = namespace(z)
     m = z if additive is None else z + additive
+    if exclude and additive is not None:
+        m = xp.where(additive == -math.inf, -math.inf, m)
     if keep is None:
         return m
-    if fill == -math.inf:
-        return xp.where(keep, m, fill)
     hidden = xp.where(xp.isfinite(m), m, 0.0) if exclude else m
     return xp.where(keep, m, hidden + fill)
 
@@ -157,7 +158,7 @@ def lse(scores: Array) -> Array:
 def entropy(result: Array) -> Array:
     """Measure in bits how far each query spreads its attention: 0 looks at one key only."""
     xp = namespace(result)
-    return _total(-result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]
+    return 0.0 - _total(result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]
 
 
 def mixture(weights: Array, values: Array, keep: Array | None = None) -> Array:
@@ -175,16 +176,17 @@ def mixture(weights: Array, values: Array, keep: Array | None = None) -> Array:
     if keep is None:
         return weights @ values
     xp = namespace(weights)
-    mixed = weights @ xp.where(xp.isfinite(values), values, 0.0)
-    seen = xp.astype(xp.broadcast_to(keep, weights.shape), weights.dtype)
+    seen = xp.broadcast_to(keep, weights.shape)
     zero = xp.zeros_like(values)
 
-    def sees(which: Array) -> Array:
-        return seen @ xp.where(which, 1.0, zero) > 0
+    def meets(pairs: Array, which: Array) -> Array:
+        return xp.astype(pairs, weights.dtype) @ xp.where(which, 1.0, zero) > 0
 
-    up, down = sees(values == math.inf), sees(values == -math.inf)
-    mixed = xp.where(up, math.inf, xp.where(down, -math.inf, mixed))
-    return xp.where(sees(xp.isnan(values)) | (up & down), math.nan, mixed)
+    mixed = weights @ xp.where(xp.isfinite(values), values, 0.0)
+    for infinity in (math.inf, -math.inf):
+        mixed = xp.where(meets(seen & (weights > 0), values == infinity), mixed + infinity, mixed)
+    lost = meets(seen, xp.isnan(values)) | meets(seen & (weights == 0), xp.isinf(values))
+    return xp.where(lost, math.nan, mixed)
 
 
 def _only(rows: Array | None, mixed: Array) -> Array:
@@ -240,15 +242,21 @@ def output(
         w_o: ``(heads · value_dim, dim_out)``.
         b_o: ``(dim_out,)``.
     """
-    if heads is not None:
-        return project(heads, w_o, b_o)
-    return _only(rows, mixture(weights, values, keep))
+    mixed = mixture(weights, values, keep) if heads is None else project(heads, w_o, b_o)
+    return _only(rows, mixed)
 
 
 @head_output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch head query key dim")
-@output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch head query key dim")
-def weighted_values(weights: Array | None, values: Array | None) -> Array | None:
+@output.detail("weighted_values", symbol="A·v", formula="{weights}·v", axes="batch query key dim")
+def weighted_values(
+    weights: Array | None, values: Array | None, keep: Array | None, rows: Array | None
+) -> Array | None:
     """Take each key's value times its weight: the addends of the output."""
     if weights is None or values is None:
         return None
-    return weights[..., None] * values[..., None, :, :]
+    addends = weights[..., None] * values[..., None, :, :]
+    if keep is not None:
+        xp = namespace(addends)
+        counts = keep[..., None] | xp.isfinite(values)[..., None, :, :]
+        addends = xp.where(counts, addends, 0.0)
+    return _only(None if rows is None else rows[..., None], addends)

@@ -11,7 +11,7 @@ from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.trace import Value
 
-__all__ = ["Draft", "Numbers", "counted", "word"]
+__all__ = ["Draft", "Numbers", "counted", "real", "word"]
 
 Numbers: TypeAlias = np.ndarray
 
@@ -37,7 +37,12 @@ class Draft:
 
     def put(self, name: str, array: Numbers, symbol: str) -> None:
         """Set a field to an array under a symbol."""
-        self.values[name] = Value(array, symbol)
+        self.values[name] = Value(real(array), symbol)
+
+
+def real(array: Numbers) -> Numbers:
+    """Turn whole numbers into real ones, which is what division and exp take."""
+    return array.astype(np.float64) if array.dtype.kind in "biu" else array
 
 
 def word(name: str, word: str, rows: int | None, columns: int | None) -> Numbers:

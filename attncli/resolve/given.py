@@ -46,23 +46,39 @@ def _part(draft: Draft, name: str, array: Numbers) -> Part:
 
 def _qkv_words(p: Problem) -> tuple[Numbers, Numbers, Numbers | None]:
     """Make the arrays that words stand for, from those that are written out."""
-    written = {name: getattr(p, name) for name in "QKV" if isinstance(getattr(p, name), np.ndarray)}
+    shapes = _word_shapes(p)
 
     def made(name: str) -> Numbers | None:
         given = getattr(p, name)
         if not isinstance(given, str):
             return None if given is None else np.asarray(given)
-        partner = written.get({"Q": "K", "K": "V", "V": "K"}[name], written.get("K", written.get("Q")))
-        flat = partner is not None and partner.ndim == 2  # noqa: PLR2004
-        labels = p.context_tokens if name != "Q" and p.context_tokens else p.tokens
-        rows = partner.shape[0] if partner is not None and flat and name != "Q" else len(labels or ()) or None
-        columns = rows if given == "identity" else partner.shape[1] if partner is not None and flat else None
-        return word(name, given, rows, columns)
+        rows, columns = shapes[name]
+        if given == "identity":  # square: as wide as what it is compared with, or a value for each key
+            side = rows if name == "V" else columns or rows
+            rows = columns = side
+        array = word(name, given, rows, columns)
+        return array.T if p.qkv_layout == "dim seq" else array
 
     q, k = made("Q"), made("K")
     assert q is not None
     assert k is not None
     return q, k, made("V")
+
+
+def _word_shapes(p: Problem) -> dict[str, tuple[int | None, int | None]]:
+    """Find the rows and columns of Q, K and V, as far as one matrix or the labels tell those of another."""
+    given = {name: getattr(p, name) for name in "QKV"}
+    matrices = {
+        name: arrange(name, array, p.qkv_layout, _LAYOUTS)[0]
+        for name, array in given.items()
+        if isinstance(array, np.ndarray) and array.ndim == 2  # noqa: PLR2004
+    }
+    rows = {name: matrix.shape[0] for name, matrix in matrices.items()}
+    columns = {name: matrix.shape[1] for name, matrix in matrices.items()}
+    queries = rows.get("Q") or len(p.tokens or ()) or None
+    keys = rows.get("K") or rows.get("V") or len(p.context_tokens or ()) or queries
+    width = columns.get("Q") or columns.get("K")
+    return {"Q": (queries, width), "K": (keys, width), "V": (keys, columns.get("V") or width)}
 
 
 def _beside(draft: Draft, name: str, array: Numbers, partner: str, other: Numbers) -> Numbers:

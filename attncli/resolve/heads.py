@@ -39,6 +39,9 @@ def split_columns(draft: Draft, q: Part, k: Part, v: Part | None) -> None:
     num_heads = p.num_heads or q.heads or 1
     num_kv = p.num_kv_heads or k.heads or num_heads
     _set_heads(draft, (num_heads, num_kv), (q, k, v))
+    if num_heads > 1:
+        draft.axes = (*draft.axes, "head")
+        draft.sizes["head"] = num_heads
     for part, heads in ((q, num_heads), (k, num_kv), (v, num_kv)):
         if part and part.columns % heads:
             raise InputError(
@@ -112,31 +115,39 @@ def output_weight(draft: Draft) -> None:
         raise InputError(f"{given} is given, but there are no values to project", path=(given,), fix="add V")
     out = width
     if p.W_O is not None:
-        weight = _output_matrix(p, width)
+        weight = _output_matrix(draft, width)
         draft.put("w_o", weight, "W_O")
         out = weight.shape[1]
     if p.b_O is not None:
         draft.put("b_o", bias_row("b_O", p.b_O, out, "W_O"), "b_O")
 
 
-def _output_matrix(p: Problem, width: int) -> Numbers:
+def _output_matrix(draft: Draft, width: int) -> Numbers:
+    p = draft.problem
     if isinstance(p.W_O, str):
         return word("W_O", p.W_O, width, width)
     assert p.W_O is not None
-    weight, _ = weight_matrix("W_O", p.W_O, layout_of(p, "W_O"))
+    layout, num_heads = layout_of(p, "W_O"), draft.values["num_heads"]
+    weight, heads = weight_matrix("W_O", p.W_O, layout)
+    if heads not in (None, num_heads):
+        raise InputError(
+            f"W_O has {counted(heads or 0, 'head')}, where {num_heads} {'is' if num_heads == 1 else 'are'} expected",
+            path=("W_O",),
+            context="a 3-D W_O has the axes (head, dim, out)",
+        )
     if weight.shape[0] != width:
         raise InputError(
             f"W_O has {counted(weight.shape[0], 'row')}, "
             f"but the heads side by side have {counted(width, 'column')}",
             path=("W_O",),
-            fix="it would fit transposed: weight_layout: {W_O: out in}"
+            fix=f"it would fit transposed: weight_layout: {{W_O: {'in out' if layout == 'out in' else 'out in'}}}"
             if weight.shape[1] == width
             else f"give W_O {counted(width, 'row')}",
         )
     return weight
 
 
-def bias_row(name: str, bias: Numbers | str, out: int, partner: str) -> Numbers:
+def bias_row(name: str, bias: Numbers | str, out: int, partner: str, heads: int = 1) -> Numbers:
     """Bring a bias to one axis: ``(out,)``, the heads side by side.
 
     Args:
@@ -144,6 +155,7 @@ def bias_row(name: str, bias: Numbers | str, out: int, partner: str) -> Numbers:
         bias: Numbers, ``(out,)`` or ``(heads, dim)``; or ``zeros`` or ``ones``.
         out: How many numbers there must be.
         partner: The weight that the bias goes with.
+        heads: How many heads share the numbers.
     """
     if isinstance(bias, str) and bias == "identity":
         raise InputError(
@@ -151,7 +163,7 @@ def bias_row(name: str, bias: Numbers | str, out: int, partner: str) -> Numbers:
         )
     if isinstance(bias, str):
         return word(name, bias, 1, out).reshape(out)
-    if bias.ndim not in (1, 2) or bias.size != out:
+    if bias.shape not in {(out,), (1, out), (heads, out // heads)}:
         raise InputError(
             f"{name} is {say_shape(bias)}, but {partner} makes {counted(out, 'column')}",
             path=(name,),

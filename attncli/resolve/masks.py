@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.core.masks import Rules
 from attncli.errors import InputError, Path
 from attncli.problem import Mask, Problem
+from attncli.resolve.draft import Numbers, real
 from attncli.resolve.layouts import no_empty_axis, say_shape
 from attncli.trace import Value
 
 __all__ = ["mask_inputs"]
 
-Numbers = np.ndarray
+Window: TypeAlias = tuple[int | None, int | None]
 
 _AXES = ("batch", "head", "query", "key")
 
@@ -51,7 +51,7 @@ def mask_inputs(
     found: dict[str, Any] = {"mask": _rules(problem, mask, full, sizes), "fill": _fill(problem)}
     if mask.additive is not None:
         additive = _fit(problem, "additive", mask.additive, full, sizes)
-        found["additive"] = Value(additive, "mask")
+        found["additive"] = Value(real(additive), "mask")
     if mask.query_padding is not None:
         rows = _per_item("query_padding", mask.query_padding, "query", axes, sizes)
         found["real_queries"] = Value(np.swapaxes(rows, -1, -2), "real")
@@ -60,13 +60,17 @@ def mask_inputs(
 
 def _rules(problem: Problem, mask: Mask, full: tuple[str, ...], sizes: Mapping[str, int]) -> Rules | None:
     axes = full[:-2]
-    kept = [_fit(problem, "keep", mask.keep, full, sizes)] if mask.keep is not None else []
+    kept = []
+    if mask.keep is not None:
+        kept.append(_truth(_fit(problem, "keep", mask.keep, full, sizes)))
     if mask.drop is not None:
-        kept.append(~_fit(problem, "drop", mask.drop, full, sizes))
+        kept.append(~_truth(_fit(problem, "drop", mask.drop, full, sizes)))
     if mask.key_padding is not None:
         kept.append(_per_item("key_padding", mask.key_padding, "key", axes, sizes))
     lengths = None if mask.lengths is None else _lengths(mask.lengths, axes, sizes)
     windows = _windows(mask)
+    if not (mask.causal or windows):
+        _no_diagonal(mask)
     if not (mask.causal or windows or kept) and lengths is None:
         return None
     return Rules(
@@ -80,11 +84,26 @@ def _rules(problem: Problem, mask: Mask, full: tuple[str, ...], sizes: Mapping[s
     )
 
 
-def _windows(mask: Mask) -> tuple[tuple[float, float], ...]:
+def _truth(array: Numbers) -> Numbers:
+    """Read 1 as true and 0 as false."""
+    return array.astype(bool)
+
+
+def _no_diagonal(mask: Mask) -> None:
+    for key in ("align", "offset"):
+        if getattr(mask, key) is not None:
+            raise InputError(
+                f"{key} says where a diagonal runs, but there is neither causal nor a window",
+                path=("mask", key),
+                fix=f"add causal: true, or remove {key}",
+            )
+
+
+def _windows(mask: Mask) -> tuple[Window, ...]:
     """List the windows as keys to the left and right, the query's own not counted."""
-    windows = []
+    windows: list[Window] = []
     if mask.window is not None:
-        windows.append((mask.window.get("left", math.inf), mask.window.get("right", math.inf)))
+        windows.append((mask.window.get("left"), mask.window.get("right")))
     if mask.sliding_window is not None:
         windows.append((mask.sliding_window - 1, mask.sliding_window - 1))
     if mask.keep_first is not None and not windows:
@@ -151,7 +170,7 @@ def _per_item(
         )
     between = (1,) * len([each for each in axes if each == "head"])
     batch = rows.shape[:1] if "batch" in axes else ()
-    return rows.reshape((*batch, *between, 1, rows.shape[1]))
+    return _truth(rows).reshape((*batch, *between, 1, rows.shape[1]))
 
 
 def _fit(
@@ -181,12 +200,7 @@ def _own_axes(
     if stated and len(stated) == array.ndim:
         return stated
     if array.ndim == 2:  # noqa: PLR2004
-        if (
-            stated is None
-            and "batch" in full
-            and array.shape == (sizes["batch"], sizes["key"])
-            and array.shape[0] > 1
-        ):
+        if "batch" in full and array.shape == (sizes["batch"], sizes["key"]) and array.shape[0] > 1:
             raise InputError(
                 f"mask.{name} is {say_shape(array)}: is that (batch, keys) or (queries, keys)?"
                 if sizes["batch"] == sizes["query"]
@@ -232,7 +246,7 @@ def _fill(problem: Problem) -> float:
     return float(np.finfo(problem.dtype).min)
 
 
-def _symbol(mask: Mask, windows: tuple[tuple[float, float], ...], *, plain: bool) -> str:
+def _symbol(mask: Mask, windows: tuple[Window, ...], *, plain: bool) -> str:
     """Say the rules as a formula does: ``k ≤ q``."""
     parts = ["k ≤ q"] if mask.causal else []
     parts += [_window_symbol(left, right, causal=mask.causal) for left, right in windows]
@@ -241,7 +255,7 @@ def _symbol(mask: Mask, windows: tuple[tuple[float, float], ...], *, plain: bool
     return " and ".join(parts)
 
 
-def _window_symbol(left: float, right: float, *, causal: bool) -> str:
-    low = f"q − {left:g} ≤ " if left != math.inf else ""
-    high = f" ≤ q + {right:g}" if right != math.inf and not causal else ""
+def _window_symbol(left: int | None, right: int | None, *, causal: bool) -> str:
+    low = f"q − {left} ≤ " if left is not None else ""
+    high = f" ≤ q + {right}" if right is not None and not causal else ""
     return f"{low}k{high}" if low or high else "any k"

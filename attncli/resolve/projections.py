@@ -23,7 +23,7 @@ def from_x(draft: Draft) -> None:
     weights, heads = _read_weights(p)
     x = _x(p, weights)
     x, draft.axes = _tokens_first(p, "X", x)
-    sources = _sources(p, x, draft.axes)
+    sources = _sources(p, x, draft.axes, weights)
     widths = {name: source.shape[-1] for name, source in zip(_WEIGHTS, (x, *sources), strict=True)}
     draft.sizes = {"query": x.shape[-2], "key": sources[0].shape[-2], "d_model": x.shape[-1]}
     if "batch" in draft.axes:
@@ -36,8 +36,12 @@ def from_x(draft: Draft) -> None:
         _fits_source(p, name, weight, widths[name], x if name == "W_Q" else sources["KV".index(name[-1])])
         draft.put(name.lower(), weight, name)
     outs = {name: made[name].shape[1] if name in made else widths[name] for name in _WEIGHTS}
+    origins = {name: "X" if name == "W_Q" or p.context is None else "context" for name in _WEIGHTS}
+    split_columns(
+        draft,
+        *(Part(name if name in made else origins[name], out, heads.get(name)) for name, out in outs.items()),
+    )
     _biases(draft, outs)
-    split_columns(draft, *(Part(name, out, heads.get(name)) for name, out in outs.items()))
     _note_square(draft, weights)
 
 
@@ -69,9 +73,16 @@ def _x(p: Problem, weights: Mapping[str, Numbers | str]) -> Numbers:
         assert p.X is not None
         return np.asarray(p.X)
     w_q = weights.get("W_Q")
-    rows = len(p.tokens) if p.tokens else None
-    columns = rows if w_q is None or isinstance(w_q, str) else w_q.shape[0]
-    return word("X", p.X, rows, columns)
+    return _vectors("X", p.X, p.tokens, w_q)
+
+
+def _vectors(name: str, given: str, labels: tuple[str, ...] | None, weight: Numbers | str | None) -> Numbers:
+    """Make the vectors that a word stands for: one per label, as wide as the weight takes."""
+    rows = len(labels or ()) or None
+    columns = weight.shape[0] if isinstance(weight, np.ndarray) else None
+    if given == "identity":
+        rows = columns = columns or rows
+    return word(name, given, rows, columns)
 
 
 def _tokens_first(p: Problem, name: str, array: Numbers) -> tuple[Numbers, tuple[str, ...]]:
@@ -79,11 +90,16 @@ def _tokens_first(p: Problem, name: str, array: Numbers) -> tuple[Numbers, tuple
     return x, axes[:-2]
 
 
-def _sources(p: Problem, x: Numbers, axes: tuple[str, ...]) -> tuple[Numbers, Numbers]:
+def _sources(
+    p: Problem, x: Numbers, axes: tuple[str, ...], weights: Mapping[str, Numbers | str]
+) -> tuple[Numbers, Numbers]:
     """Find where keys and values come from: the context, or X itself."""
-    if p.context is None:
+    context = p.context
+    if context is None:
         return x, x
-    given = p.context if isinstance(p.context, Mapping) else {"K": p.context, "V": p.context}
+    if isinstance(context, str):
+        context = _vectors("context", context, p.context_tokens, weights.get("W_K"))
+    given = context if isinstance(context, Mapping) else {"K": context, "V": context}
     found = []
     for name in ("K", "V"):
         if name not in given:
@@ -142,7 +158,8 @@ def _biases(draft: Draft, outs: Mapping[str, int]) -> None:
         name = "b" + weight[1:]
         bias = getattr(draft.problem, name)
         if bias is not None:
-            draft.put(name.lower(), bias_row(name, bias, out, weight), name)
+            heads = draft.values["num_heads" if weight == "W_Q" else "num_kv_heads"]
+            draft.put(name.lower(), bias_row(name, bias, out, weight, heads), name)
 
 
 def _note_square(draft: Draft, weights: Mapping[str, Numbers | str]) -> None:

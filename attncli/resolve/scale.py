@@ -21,6 +21,7 @@ def scale(draft: Draft, begin: str) -> None:
     p = draft.problem
     if p.scale is not None and p.divide_by is not None:
         raise InputError("scale and divide_by are both given", path=("divide_by",), fix="keep one of the two")
+    _same_width(draft)
     if begin in {"scaled", "masked"}:
         _refuse_late(p, begin)
         return
@@ -32,10 +33,20 @@ def scale(draft: Draft, begin: str) -> None:
         )
     if p.divide_by is not None:
         draft.values["divisor"] = Value(p.divide_by, f"{p.divide_by:g}")
-    elif isinstance(p.scale, float):
+    elif isinstance(p.scale, int | float):
         draft.values["multiplier"] = Value(p.scale, f"{p.scale:g}")
     elif p.scale != "none":
         _by_width(draft)
+
+
+def _same_width(draft: Draft) -> None:
+    stated, width = draft.problem.d_k, draft.sizes["head_dim"]
+    if stated and width and stated != width:
+        raise InputError(
+            f"d_k is {stated}, but each key is {width} wide",
+            path=("d_k",),
+            fix="remove d_k; for another scale say divide_by",
+        )
 
 
 def _by_width(draft: Draft) -> None:

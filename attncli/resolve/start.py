@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attncli.errors import InputError
 from attncli.problem import Problem
 
 __all__ = ["start"]
 
 STARTS: dict[str, tuple[str, ...]] = {
-    "X": ("context", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V"),
-    "Q": ("K", "V"),
-    "scores": ("V",),
-    "scaled": ("V",),
-    "masked": ("V",),
+    "X": ("context", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V", "x_layout", "d_k"),
+    "Q": ("K", "V", "qkv_layout", "d_k"),
+    "scores": ("V", "qkv_layout", "d_k"),
+    "scaled": ("V", "qkv_layout"),
+    "masked": ("V", "qkv_layout"),
 }
-"""Each key that the data may start with, and the arrays that it may bring along."""
+"""Each key that the data may start with, and the keys that it may bring along."""
 
 _WEIGHTS = ("W_Q", "W_K", "W_V")
 
@@ -52,4 +54,17 @@ def start(problem: Problem) -> str:
                 context=f"with {begin} go {', '.join(STARTS[begin])}",
                 fix=f"remove {name}",
             )
+    _no_idle_layout(problem)
     return begin
+
+
+def _no_idle_layout(problem: Problem) -> None:
+    """Refuse the layout of a weight that is not there, which would be meant for another."""
+    stated = problem.weight_layout
+    for name in stated if isinstance(stated, Mapping) else ():
+        if getattr(problem, name, None) is None:
+            raise InputError(
+                f"weight_layout names {name}, which is not given",
+                path=("weight_layout", name),
+                fix=f"remove it, or add {name}",
+            )
