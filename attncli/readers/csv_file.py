@@ -96,7 +96,7 @@ def _is_value(field: str) -> bool:
         except NotANumber:
             continue
         return True
-    return field == ""
+    return not field[:1].isalpha()  # no name, so the cell's own check says what is wrong with it
 
 
 def _refuse_holes(rows: list[list[str]], lines: list[int], file: pathlib.Path, path: Path) -> None:

@@ -55,7 +55,7 @@ def refuse_dtype(dtype: np.dtype[np.generic], file: str, path: Path) -> None:
 
 def widened(array: NDArray[np.generic]) -> NDArray[np.generic]:
     """Return float32, float64 and bool arrays in native order as they are, and all others as float64."""
-    if array.dtype.isnative and array.dtype in _KEPT and array.flags.aligned:
+    if array.dtype in _KEPT and array.flags.aligned:
         return array
     if array.dtype.newbyteorder("=") in _KEPT:
         return array.astype(array.dtype.newbyteorder("="))

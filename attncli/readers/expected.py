@@ -10,6 +10,7 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Expected
 from attncli.readers.arrays import cells
 from attncli.readers.nested import floats
+from attncli.readers.numbers import ascii_signs
 from attncli.readers.scalars import found, real
 from attncli.readers.tree import Tree
 from attncli.text import quote
@@ -64,4 +65,4 @@ def _check_number(value: Tree, path: Path) -> None:
 
 
 def _as_text(value: Tree) -> Any:
-    return [_as_text(item) for item in value] if isinstance(value, list) else str(value).strip()
+    return [_as_text(item) for item in value] if isinstance(value, list) else ascii_signs(str(value))

@@ -21,6 +21,7 @@ from attncli.text import quote
 __all__ = ["documents", "tokens"]
 
 _AS_PRINTED = [key.name for key in keys(Problem) if key.kind in {Kind.EXPECTED, Kind.LABELS, Kind.TEXT}]
+_COLLECTIONS = frozenset({list, dict})
 _BLANK = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s,:\[\]{}"]+')
 
@@ -85,7 +86,6 @@ def _after_blanks(text: str, start: int) -> int:
 
 
 def _document(text: str, start: int, name: str) -> tuple[Tree, int]:
-    here = Place(name, *place_at(text, start))
     try:
         tree, end = _decode(text, start)
     except json.JSONDecodeError as error:
@@ -93,9 +93,9 @@ def _document(text: str, start: int, name: str) -> tuple[Tree, int]:
     except _DuplicateKey as error:
         raise _duplicate(text, start, name) from error
     except RecursionError as error:
-        raise too_deep(here) from error
+        raise too_deep(Place(name, *place_at(text, start))) from error
     if _height(tree) > MAX_DEPTH:
-        raise too_deep(here)
+        raise too_deep(Place(name, *place_at(text, start)))
     if isinstance(tree, dict) and any(_holds_number(tree.get(key)) for key in _AS_PRINTED):
         printed, _ = _PRINTED.raw_decode(text, start)
         tree |= {key: printed[key] for key in _AS_PRINTED if key in tree}
@@ -115,17 +115,19 @@ def _decode(text: str, start: int) -> tuple[Tree, int]:
 
 def _height(tree: Tree) -> int:
     """Return how many levels of lists and mappings a tree has, at most one more than may be."""
-    level, height = [tree], 0
-    while height <= MAX_DEPTH:
-        level = [node for node in level if type(node) is list or type(node) is dict]
-        if not level:
-            break
+    level, height = _collections([tree]), 0
+    while level and height <= MAX_DEPTH:
+        level = [child for node in level for child in _collections(node)]
         height += 1
-        level = [
-            child for node in level for child in (node if type(node) is list else node.values())
-            if type(child) is list or type(child) is dict
-        ]  # fmt: skip
     return height
+
+
+def _collections(node: Tree) -> list[Tree]:
+    """Return the lists and mappings inside one; a row of numbers, which has none, costs little."""
+    children = node.values() if type(node) is dict else node
+    if _COLLECTIONS.isdisjoint(map(type, children)):
+        return []
+    return [child for child in children if type(child) in _COLLECTIONS]
 
 
 def _holds_number(tree: Tree) -> bool:

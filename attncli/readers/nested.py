@@ -19,7 +19,7 @@ __all__ = ["MAX_NDIM", "booleans", "floats", "truth"]
 
 MAX_NDIM = 4
 _TRUTH = {"true": True, "false": False}
-_TEXTS = {Plain, str, Folded}
+_CONVERTED = {int, float, Plain, str, Folded}
 
 
 def floats(tree: list[Tree], path: Path) -> NDArray[np.float64]:
@@ -74,20 +74,22 @@ def truth(value: Tree) -> bool:
 def _quickly(leaves: list[Any]) -> NDArray[np.float64] | None:
     """Convert all cells at once where that cannot go wrong, or return None.
 
-    float() takes no text that `number` would refuse, but it rounds 1e400 to infinity; so
-    whatever is not finite is left to the careful way.
+    float() takes no text that `number` would refuse, but it rounds 1e400 to infinity; so each
+    spelling that became infinite or NaN is held against `number`.
     """
     kinds = set(map(type, leaves))
     try:
         if kinds <= {int, float}:
             array = np.array(leaves, np.float64)
-        elif kinds <= _TEXTS:
+        elif kinds <= _CONVERTED:
             array = np.fromiter(map(float, leaves), np.float64, count=len(leaves))
         else:
             return None
+        for spelling in {leaves[i] for i in np.flatnonzero(~np.isfinite(array))}:
+            number(spelling)
     except (ValueError, OverflowError):
         return None
-    return array if np.isfinite(array).all() else None
+    return array
 
 
 def _cell(read: Callable[[Tree], Any], leaf: Tree, flat: int, shape: tuple[int, ...], path: Path) -> Any:

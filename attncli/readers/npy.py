@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pathlib
+import tokenize
+import warnings
 from typing import IO, Literal, NamedTuple
 
 import numpy as np
@@ -73,10 +75,14 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
         InputError: If it is no header, or describes an array that the file cannot hold.
     """
     try:
-        shape, fortran, dtype = _HEADERS[npy_format.read_magic(stream)](stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # NumPy's remark that the header is Python 2's; it is read all the same
+            shape, fortran, dtype = _HEADERS[npy_format.read_magic(stream)](stream)
     except KeyError:
         raise _damaged(name, path, "its format is newer than 2.0") from None
-    except (ValueError, TypeError, SyntaxError, EOFError) as error:
+    except (ValueError, TypeError, SyntaxError, EOFError, tokenize.TokenError) as error:
         raise _damaged(name, path, str(error).splitlines()[0]) from error
     if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
         dtype = bfloat16

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["NotANumber", "number", "odd_characters"]
+__all__ = ["NotANumber", "ascii_signs", "number", "odd_characters"]
 
 _BLANK = "\u200b\u200c\u200d\u2060\ufeff"  # without width, and not in str.strip's own list
 
@@ -84,6 +84,11 @@ def number(value: Tree) -> float:
     raise NotANumber(f"is a {'list' if isinstance(value, list) else 'mapping'}", "write one number here")
 
 
+def ascii_signs(text: str) -> str:
+    """Return a number's text without what the web wraps around it: odd signs, and blanks at its ends."""
+    return text.translate(_SIGNS).strip().strip(_BLANK).strip()
+
+
 def odd_characters(text: str) -> str:
     """Name the characters of a text that are not printable ASCII, by code point: ``U+FF0C FULLWIDTH COMMA``."""
     odd = dict.fromkeys(char for char in text if not (char.isascii() and char.isprintable()))
@@ -92,7 +97,7 @@ def odd_characters(text: str) -> str:
 
 
 def _from_text(text: str) -> float:
-    clean = text.translate(_SIGNS).strip().strip(_BLANK).strip()
+    clean = ascii_signs(text)
     if match := _NONFINITE.fullmatch(clean):
         return float(match[1] + match[2])
     top, slash, bottom = clean.partition("/")

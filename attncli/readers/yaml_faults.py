@@ -38,7 +38,7 @@ _ADVICE = (
         "write {{a: 1, b: 2}} with commas between the entries and a closing brace",
     ),
     _Advice(
-        "did not find expected node content",
+        "node content",
         "a value is missing before {char}",
         "fill it in, or take the extra comma away",
     ),

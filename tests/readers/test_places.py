@@ -1,0 +1,85 @@
+"""Errors point to the line and column of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attncli.errors import InputError
+from attncli.problem import Problem
+from attncli.readers import load, located, yaml_tree
+from attncli.readers.places import TextSource, place_at
+
+Read = Callable[..., Problem]
+
+YAML = """\
+name: a
+W: &w
+- [1, 2]
+- [3, 4]
+X: *w
+Y: {keep: [[1, 2],
+           [3, 4]]}
+w: &w [9]
+V: *w
+"""
+JSON = '{"name": "[,{\\"}",\n "X": [[1, 2],\n  [3, 4]]}'
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "column"),
+    [
+        (("name",), 1, 1),
+        (("W", 1), 4, 3),
+        (("W", 1, 1), 4, 7),
+        (("X",), 5, 1),
+        (("X", 1, 0), 4, 4),
+        (("Y", "keep"), 6, 5),
+        (("Y", "keep", 1, 1), 7, 16),
+        (("Y", "keep", 9), 6, 5),
+        (("V", 0), 8, 8),
+        (("nowhere",), 1, 1),
+    ],
+)
+def test_yaml(path: tuple[str | int, ...], line: int, column: int) -> None:
+    """A key's place is its own; a cell's is where its text stands, through aliases too."""
+    found = TextSource(name="p", text=YAML, tokens=yaml_tree.tokens).locate(path)
+    assert found is not None
+    assert found[:2] == (line, column)
+
+
+@pytest.mark.parametrize(("path", "line", "column"), [(("X",), 2, 2), (("X", 1), 3, 3), (("X", 1, 1), 3, 7)])
+def test_json(read: Read, path: tuple[str | int, ...], line: int, column: int) -> None:
+    """JSON's strings may hold brackets."""
+    found = read(JSON, name="p.json").origin.locate(path)
+    assert found is not None
+    assert found[:2] == (line, column)
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    """A problem further down a file is located in its own line."""
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"X": [[1]]}\n{"name": "b", "X": [[2]]}\n')
+    problems = load(str(path))
+    assert problems[1].origin.locate(("X", 0, 0)) == (2, 22, '{"name": "b", "X": [[2]]}')
+
+
+def test_later_errors_are_located(read: Read) -> None:
+    """An error of a later check gets its place from the problem's origin."""
+    problem = read("name: a\nX: [[1, 2],\n    [3, 4]]\n")
+    with pytest.raises(InputError, match="too wide") as caught, located(problem.origin):
+        raise InputError("too wide", path=("X", 1, 1))
+    assert str(caught.value.place).endswith("p.yaml:3:9")
+    assert caught.value.place is not None
+    assert caught.value.place.text == "    [3, 4]]"
+
+
+def test_long_lines_are_cut_around_the_place() -> None:
+    """The excerpt of a long line shows the part that is meant."""
+    text = "a\n" + "x" * 500 + "HERE" + "y" * 500
+    line, column, excerpt = place_at(text, text.index("HERE"))
+    assert (line, column) == (2, 501)
+    assert "HERE" in excerpt
+    assert len(excerpt) < 72

@@ -1,0 +1,278 @@
+"""What each key takes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.draw import draw
+from attncli.errors import InputError
+from attncli.problem import Expected, Kind, Mask, Problem
+from attncli.readers.values import PARSERS
+
+Read = Callable[..., Problem]
+
+BLOCKS = {
+    "|\n  1 2\n  3 4\n": [[1, 2], [3, 4]],
+    "|\n  1, 2,\n  3, 4\n": [[1, 2], [3, 4]],
+    "|\n  [[1. 2.]\n   [3. 4.]]\n": [[1, 2], [3, 4]],
+    "|\n  tensor([[ 1.0000,  2.0000],\n          [ 3.0000, -4.5000]], grad_fn=<MmBackward0>)\n": [
+        [1, 2],
+        [3, -4.5],
+    ],
+    "|\n  tensor([[1., 2.]], device='cuda:0', dtype=torch.float64)\n": [[1, 2]],
+    "|\n  array([[1., 2.],\n         [3., inf]], dtype=float32)\n": [[1, 2], [3, np.inf]],
+    "|\n  np.array([[1, 2]])\n": [[1, 2]],
+    "|\n  Parameter containing:\n  tensor([[1., 2.]], requires_grad=True)\n": [[1, 2]],
+    "tensor([[1., 2.], [3., 4.]])": [[1, 2], [3, 4]],
+    "|\n  [[[1 2]\n    [3 4]]]\n": [[[1, 2], [3, 4]]],
+    '"1 2\\n3 4"': [[1, 2], [3, 4]],
+}
+
+ARRAYS_REFUSED = {
+    ">\n  1 2\n  3 4\n": "lines YAML has joined",
+    "\n  1 2\n  3 4\n": "lines YAML has joined",
+    "|\n  [[1. ... 2.]\n   [3. ... 4.]]\n": "numbers left out",
+    "|\n  [[1, 2], [3, 4]\n": "a bracket without its partner",
+    "|\n  [[1, 2]]]\n": "a bracket without its partner",
+    "|\n  [[1,, 2]]\n": "an empty item before a comma",
+    "|\n  foo [[1, 2]]\n": "outside its outermost brackets",
+    "|\n  1, , 2\n": "X row 1, column 2 .*is empty",
+    "|\n  1 2\n  3\n": r"X row 2 .*has 1 column",
+    "|\n  1 2\n  3 x\n": r'X row 2, column 2 .*not a number: "x"',
+    "|\n  [[1.+2.j 2.]]\n": "complex",
+    "": "X is empty",
+    "hello": 'X is text, "hello", where rows of numbers',
+    "5": "X is the single number 5",
+    "{1, 2}": 'unknown key "1" in X',
+    "{random: 3}": "X.random needs a shape",
+    "{random: {shape: 3}}": "a list of whole numbers",
+    "{random: {shape: [3, 0]}}": "must be at least 1",
+    "{random: {shape: [1, 1, 1, 1, 1]}}": "1 to 4 axes",
+    "{random: {shape: [99999, 99999]}}": r"at most 268,435,456 numbers",
+    "{random: {shape: [2], sed: 1}}": r"did you mean seed\?",
+    "{random: {shape: [2], distribution: gaussian}}": "choices: uniform, normal, linear_init",
+    "{random: {shape: [2], seed: -1}}": "must be at least 0",
+}
+
+REFUSED = {
+    "W_q: [[1]]": r'unknown key "W_q"[\s\S]*did you mean W_Q\?',
+    "num-heads: 2": r"did you mean num_heads\?",
+    "zzz: 1": "see: attn keys",
+    '"": 1': 'unknown key ""',
+    "causal: true": r"a key of mask[\s\S]*mask: \{causal: …\}",
+    "num_heads: 2.5": "num_heads is .*not a whole number",
+    "num_heads: 0": "at least 1",
+    "num_heads: true": "truth value",
+    "num_heads: two": "not a number",
+    "num_heads: [2]": "is a list",
+    "num_heads:": "is empty",
+    "num_heads: 1e30": "not a whole number",
+    "temperature: 0": "must be greater than 0",
+    "temperature: nan": "temperature is NaN",
+    "temperature: inf": "infinite",
+    "expected_tolerance: -1": "at least 0",
+    "kv_head_map: Repat": r"not one of its choices[\s\S]*choices: repeat, tile[\s\S]*did you mean repeat\?",
+    "dtype: float": r"choices: float64, float32, float16, bfloat16",
+    "scale: Non": r"a number, or one of: none, d_model[\s\S]*did you mean none\?",
+    "scale: null": "one of: none, d_model",
+    "x_layout: dim sequence": r"unknown axis[\s\S]*did you mean seq\?",
+    "x_layout: batch dim": "no full set of axes",
+    "x_layout: seq seq dim": "no full set of axes",
+    "weight_layout: {W_q: out in}": r"did you mean W_Q\?",
+    "weight_layout: {W_Q: out}": "not one of its choices",
+    "mask: causall": r"did you mean causal\?",
+    "mask: true": "true.* is no mask",
+    "mask:": "is no mask",
+    "mask: [[1, 0], [1, 1]]": r"mask: \{keep: …\} if 1[\s\S]*mask: \{drop: …\} if 1",
+    "mask: [[0, -1e9], [0, 0]]": "mask: {additive: …}",
+    "mask: [[true, 2]]": r"mask row 1, column 2 .*neither true nor false",
+    "mask: [[true], [true, true]]": r"mask row 2 .*has 2 columns",
+    "mask: nope.npy": "no such file",
+    "mask: {causl: true}": r'unknown key "causl" in mask[\s\S]*did you mean causal\?',
+    "mask: {causal: maybe}": "true or false was expected",
+    "mask: {keep: [[1, 0.5]]}": r"mask\.keep row 1, column 2",
+    "mask: {lengths: 3}": r"a list of whole numbers",
+    "mask: {lengths: [-1]}": r"mask\.lengths item 1 .*at least 0",
+    "mask: {window: 3}": "left and right were expected",
+    "mask: {window: {lft: 1}}": r"did you mean left\?",
+    "mask: {sliding_window: 0}": "at least 1",
+    "tokens: the cat": r"a list of labels was expected[\s\S]*\[the, cat\]",
+    "tokens: []": "a list of labels",
+    "tokens: [[CLS], a]": r'token 1 of tokens[\s\S]*quotes: "\[CLS\]"',
+    "tokens: [a, {b: c}]": "token 2 of tokens .*mapping",
+    "tokens:\n- a\n- #1\n": "token 2 of tokens .*empty",
+    "name: [a]": "name is a list, where text was expected",
+    "schema: attn/2": "this version reads attn/1",
+    "stages: 3": "a mapping was expected",
+    "context: {Q: [[1]]}": "known: K, V",
+    "expected: 3": "stages and their numbers",
+    "expected: {a b: 1}": "no stage and no part of one",
+    "expected: {weights: [[a]]}": r"expected\.weights row 1, column 1 .*not a number",
+    "expected: {weights: a}": "expected.weights is not a number",
+    "expected: {weights: [[1]]}\nexpected_decimals: {weigths: 2}": r"did you mean weights\?",
+    "expected: {weights: [[1]]}\nexpected_in: {output: percent}": 'unknown stage of expected "output"',
+    "expected_decimals: -1": "at least 0",
+}
+
+READ = {
+    "num_heads: 2": ("num_heads", 2),
+    "num_heads: 2.0": ("num_heads", 2),
+    "scale: none": ("scale", "none"),
+    "scale: 1/sqrt(64)": ("scale", 0.125),
+    "mask_fill: -1e9": ("mask_fill", -1e9),
+    "mask_fill: -inf": ("mask_fill", -np.inf),
+    "mask_fill: finfo_min": ("mask_fill", "finfo_min"),
+    "expected_tolerance: 0": ("expected_tolerance", 0.0),
+    "x_layout: dim seq": ("x_layout", "dim seq"),
+    "qkv_layout: [batch, seq, head, dim]": ("qkv_layout", "batch seq head dim"),
+    "weight_layout: {W_O: out in}": ("weight_layout", {"W_O": "out in"}),
+    "mask: causal": ("mask", Mask(causal=True)),
+    "mask: none": ("mask", None),
+    "mask: {causal: yes, window: {left: 2, right: 0}, lengths: [2, 6], align: top_left}": (
+        "mask", Mask(causal=True, window={"left": 2, "right": 0}, lengths=(2, 6), align="top_left")
+    ),
+    "tokens: [1.10, 1:30, no, '']": ("tokens", ("1.10", "1:30", "no", "")),
+    "name: 1.10": ("name", "1.10"),
+    "name:": ("name", None),
+    "X: identity": ("X", "identity"),
+    "notes: {a: [1, no]}": ("notes", {"a": ["1", "no"]}),
+    "expected: {weights: [[0.50, −1e-3]], 'output[0,1]': 0.10}": (
+        "expected", {"weights": Expected([["0.50", "-1e-3"]]), "output[0,1]": Expected("0.10")}
+    ),
+    "expected: {weights: 1}\nexpected_decimals: {weights: 2}": ("expected_decimals", {"weights": 2}),
+    "expected: {'output[0]': 1}\nexpected_in: {output: percent}": ("expected_in", {"output": "percent"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_blocks(read: Read, text: str) -> None:
+    """Rows on lines and printouts are read as they are pasted."""
+    np.testing.assert_array_equal(read(f"X: {text}").X, BLOCKS[text])
+
+
+@pytest.mark.parametrize("text", ARRAYS_REFUSED)
+def test_arrays_refused(read: Read, text: str) -> None:
+    """What is no array says what it is, and where."""
+    with pytest.raises(InputError, match=ARRAYS_REFUSED[text]) as caught:
+        read(f"X: {text}")
+    assert caught.value.place is not None
+    assert caught.value.place.line is not None
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused(read: Read, text: str) -> None:
+    """A value that is not of its key's kind is refused with what was expected, and its line."""
+    with pytest.raises(InputError, match=REFUSED[text]) as caught:
+        read(text)
+    assert caught.value.place is not None
+    assert caught.value.place.line is not None
+
+
+@pytest.mark.parametrize("text", READ)
+def test_read(read: Read, text: str) -> None:
+    """A value of its key's kind arrives as the key declares it."""
+    key, expected = READ[text]
+    assert getattr(read(text), key) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "keep"),
+    [
+        ("[[true, false]]", [[True, False]]),
+        ("|\n  [[ True False]]\n", [[True, False]]),
+        ("{keep: [[1, 0]]}", [[True, False]]),
+        ("m.npy", [[True, False]]),
+        ("{keep: i.npy}", [[True, False]]),
+        ("m.csv", [[True, False]]),
+    ],
+)
+def test_boolean_masks(read: Read, tmp_path: Path, value: str, keep: list[list[bool]]) -> None:
+    """A boolean array keeps where it is true, in any form."""
+    np.save(tmp_path / "m.npy", np.array([[True, False]]))
+    np.save(tmp_path / "i.npy", np.array([[1, 0]]))
+    (tmp_path / "m.csv").write_text("TRUE,False\n")
+    mask = read(f"mask: {value}").mask
+    assert mask is not None
+    assert mask.keep is not None
+    assert mask.keep.dtype == np.bool_
+    assert mask.keep.tolist() == keep
+
+
+def test_numeric_mask_file(read: Read, tmp_path: Path) -> None:
+    """Numbers in a file are not taken for true and false either."""
+    np.save(tmp_path / "m.npy", np.array([[1, 0]]))
+    with pytest.raises(InputError, match="libraries differ"):
+        read("mask: m.npy")
+    np.save(tmp_path / "k.npy", np.array([[1, 2]]))
+    with pytest.raises(InputError, match=r"mask\.keep row 1, column 2 .*neither"):
+        read("mask: {keep: k.npy}")
+
+
+def test_bias_from_text(read: Read, tmp_path: Path) -> None:
+    """A bias written as one line of text has one axis."""
+    (tmp_path / "b.csv").write_text("1\n2\n")
+    for value in ("|\n  1 2\n", "b.csv", "[1, 2]"):
+        np.testing.assert_array_equal(read(f"b_Q: {value}").b_Q, [1, 2])
+
+
+def test_context_with_two_sources(read: Read) -> None:
+    """Keys and values may come from different arrays."""
+    context = read("context: {K: [[1]], V: [[2]]}").context
+    assert isinstance(context, dict)
+    assert {name: array.tolist() for name, array in context.items()} == {"K": [[1]], "V": [[2]]}
+
+
+def test_json_values(read: Read) -> None:
+    """JSON's own types arrive like YAML's words, and keep their digits where those matter."""
+    problem = read(
+        '{"tokens": [1.10, true], "mask": {"causal": true}, "num_heads": 2, "meta": {"a": 1.50},'
+        ' "expected": {"weights": [[0.50, "-Infinity"]]}}',
+        name="p.json",
+    )
+    assert problem.tokens == ("1.10", "true")
+    assert problem.mask == Mask(causal=True)
+    assert problem.num_heads == 2
+    assert problem.meta == {"a": 1.5}
+    assert problem.expected == {"weights": Expected([["0.50", "-Infinity"]])}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"tokens": ["\\ud800"]}', '{"tokens": [null]}', '{"X": null}', '{"name": null}']
+)
+def test_json_refused(read: Read, text: str) -> None:
+    """Nulls and halves of surrogate pairs are refused."""
+    with pytest.raises(InputError, match=r"surrogate|null"):
+        read(text, name="p.json")
+
+
+def test_every_kind_has_a_parser() -> None:
+    """A new kind of key cannot be forgotten."""
+    assert set(PARSERS) == set(Kind)
+
+
+def _columns(array: Any) -> Iterable[float]:
+    return np.abs(array).max(), array.min()
+
+
+def test_drawn_arrays(read: Read) -> None:
+    """A drawn array is the one that its seed and distribution name."""
+    drawn = read("X: {random: {shape: [100, 4], seed: 7, distribution: linear_init}}").X
+    np.testing.assert_array_equal(drawn, draw((100, 4), 7, "linear_init"))
+    largest, smallest = _columns(drawn)
+    assert 0.09 < largest <= 0.1
+    assert smallest < 0
+    uniform = read("X: {random: {shape: [100, 4]}}").X
+    np.testing.assert_array_equal(uniform, np.random.default_rng(0).random((100, 4)))
+    normal = draw((100, 4), np.random.default_rng(3), "normal")
+    np.testing.assert_array_equal(normal, np.random.default_rng(3).standard_normal((100, 4)))
+
+
+def test_unknown_distribution() -> None:
+    """Drawing from what is not known lists what is."""
+    with pytest.raises(InputError, match=r"'cauchy' is not known[\s\S]*uniform, normal, linear_init"):
+        draw((2,), 0, "cauchy")
