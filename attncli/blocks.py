@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import PurePath
@@ -18,6 +17,7 @@ from attncli.headline import facts, formula
 from attncli.parts import Part, Parts
 from attncli.selfcheck import kept_pairs, self_check
 from attncli.sheet import Block, Kind, Matrix, Mixture, Numbers, Sheet, Side, View
+from attncli.text import quote
 
 __all__ = ["make_sheet"]
 
@@ -120,9 +120,7 @@ class _Desk:
         """Find the cells that show nothing but the mask; a weight that leaked through it is shown."""
         if not exhibit.by_pair:
             return None
-        hidden: NDArray[np.bool_] = self._hidden[part.index]
-        nothing = exhibit.array[part.index] == (-math.inf if _kind(exhibit) is Kind.SCORES else 0)
-        masked = hidden & nothing
+        masked: NDArray[np.bool_] = self._hidden[part.index] & (exhibit.array[part.index] == exhibit.nothing)
         return masked if masked.any() else None
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
@@ -153,7 +151,9 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
     known = list(dict.fromkeys(exhibit.name for exhibit in everything))
     for name in wanted or ():
         if name not in known:
-            raise InputError(f"there is no stage {name!r} to show", context=f"stages: {', '.join(known)}")
+            raise InputError(
+                f"there is no stage {quote(name)} to show", context=f"stages: {', '.join(known)}"
+            )
     return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ class Exhibit:
         axes: Names of its axes.
         array: The numbers.
         details: Numbers that belong to it.
+        nothing: What a masked cell holds.
     """
 
     title: str
@@ -61,6 +63,7 @@ class Exhibit:
     axes: tuple[str, ...]
     array: Numbers
     details: Mapping[str, Numbers] = field(default_factory=dict)
+    nothing: float = -math.inf
 
     @property
     def given(self) -> bool:
@@ -88,7 +91,7 @@ def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
         if record.array is not None:
             if detail:
                 yield from _by_pair(record)
-            yield _computed(record)
+            yield _computed(record, record.array)
 
 
 def _projections(p: Inputs) -> Iterator[Exhibit]:
@@ -123,7 +126,7 @@ def _given(
     return Exhibit(title=title, name=named, symbol=value.symbol, axes=axes[-array.ndim :], array=array)
 
 
-def _computed(record: Record) -> Exhibit:
+def _computed(record: Record, array: Numbers) -> Exhibit:
     stage = record.stage
     formula = record.formula
     if scores := _softmax_of(record):
@@ -132,10 +135,11 @@ def _computed(record: Record) -> Exhibit:
         title=_title(record),
         name=stage.name,
         symbol=stage.symbol,
-        formula=f"{stage.symbol} = {formula}",
+        formula=formula if formula.startswith(f"{stage.symbol}(") else f"{stage.symbol} = {formula}",
         axes=record.axes,
-        array=record.array,
+        array=array,
         details=record.details,
+        nothing=0.0 if stage.name == "weights" else -math.inf,
     )
 
 
@@ -152,6 +156,7 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
                 formula=f"{detail.symbol} = {formula}",
                 axes=record.axes,
                 array=array,
+                nothing=0.0,
             )
 
 

@@ -55,7 +55,8 @@ def self_check(result: Result) -> Checks | None:
 
 
 def _largest_error(sums: NDArray[np.floating]) -> float | None:
-    return float(np.abs(sums - 1).max()) if sums.size else None
+    finite = sums[np.isfinite(sums)]  # NaN is counted by itself
+    return float(np.abs(finite - 1).max()) if finite.size else None
 
 
 def _count(what: np.ufunc, record: Record) -> int:

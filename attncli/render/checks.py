@@ -33,7 +33,9 @@ def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
         good = checks.row_sum_error <= checks.allowed
         claim = "rows sum to 1" if good else "rows do not sum to 1:"
         yield good, f"{claim} ± {_short(checks.row_sum_error)}"
-    bad = [f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count]
+    bad = [
+        f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count
+    ]
     yield not bad, " and ".join(bad) or "no NaN"
     yield True, f"{checks.kept:,} of {checks.pairs:,} pairs kept"
 

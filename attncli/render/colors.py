@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["BLACK", "WHITE", "RGB", "contrast", "ink", "signed_color", "weight_color"]
+__all__ = ["BLACK", "FAINTEST", "RGB", "WHITE", "contrast", "ink", "signed_color", "weight_color"]
 
 
 class RGB(NamedTuple):
@@ -30,6 +30,10 @@ def _ramp(**stops: str) -> Ramp:
     return [(int(at[1:]) / 100, RGB(*bytes.fromhex(color))) for at, color in stops.items()]
 
 
+def _steps(colors: str) -> list[RGB]:
+    return [RGB(*bytes.fromhex(color)) for color in colors.split()]
+
+
 # Purple against orange is told apart with any colour vision; red against green is not.
 _WEIGHTS = {
     "dark": _ramp(
@@ -48,17 +52,47 @@ _NEGATIVE = {
     "light": _ramp(_0="f7f7f7", _33="d5d4e9", _50="b4acd3", _67="9488bd", _100="53288a"),
 }
 
+# Of 256 colours, the ones that keep the hue: the nearest to those above turn olive, red and navy.
+_WEIGHT_STEPS = {
+    "dark": _steps("00005f 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
+    "light": _steps("d7d7ff afd7ff 87d7ff 5fafd7 0087d7 005faf 000087"),
+}
+_POSITIVE_STEPS = {
+    "dark": _steps("1c1c1c 875f00 af5f00 d78700 ffaf5f"),
+    "light": _steps("eeeeee ffd7af ffaf5f ff8700 d75f00"),
+}
+_NEGATIVE_STEPS = {
+    "dark": _steps("1c1c1c 5f0087 875faf af87d7 d7afff"),
+    "light": _steps("eeeeee d7d7ff afafd7 875faf 5f0087"),
+}
 
-def weight_color(weight: float, theme: str) -> RGB | None:
-    """Color a weight on the fixed scale from 0 to 1; None below two percent, and for NaN."""
-    return _between(_WEIGHTS[theme], min(weight, 1.0)) if weight >= FAINTEST else None
+
+def weight_color(weight: float, theme: str, *, stepped: bool = False) -> RGB | None:
+    """Color a weight on the fixed scale from 0 to 1; None below two percent, and for NaN.
+
+    Args:
+        weight: The weight.
+        theme: Whether the background is ``dark`` or ``light``.
+        stepped: Whether only 256 colours are there.
+    """
+    if not weight >= FAINTEST:
+        return None
+    share = min(weight, 1.0)
+    return _nearest(_WEIGHT_STEPS[theme], share) if stepped else _between(_WEIGHTS[theme], share)
 
 
-def signed_color(number: float, limit: float, theme: str) -> RGB | None:
+def signed_color(number: float, limit: float, theme: str, *, stepped: bool = False) -> RGB | None:
     """Color a number on a scale from −limit to limit; None when it is not a finite part of it."""
     if not limit or not abs(number) <= limit:
         return None
-    return _between((_POSITIVE if number >= 0 else _NEGATIVE)[theme], abs(number) / limit)
+    share = abs(number) / limit
+    if stepped:
+        return _nearest((_POSITIVE_STEPS if number >= 0 else _NEGATIVE_STEPS)[theme], share)
+    return _between((_POSITIVE if number >= 0 else _NEGATIVE)[theme], share)
+
+
+def _nearest(steps: Sequence[RGB], at: float) -> RGB:
+    return steps[round(at * (len(steps) - 1))]
 
 
 def _between(ramp: Ramp, at: float) -> RGB:
@@ -72,7 +106,7 @@ def _between(ramp: Ramp, at: float) -> RGB:
 def _luminance(color: RGB) -> float:
     def linear(part: int) -> float:
         share = part / 255
-        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4  # noqa: PLR2004  (sRGB)
 
     red, green, blue = map(linear, color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
-from attncli.render.digits import Form, suited
+from attncli.render.digits import FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Role, Span, cells
-from attncli.render.labels import FEW, names
+from attncli.render.labels import names
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix, Side
 
@@ -44,6 +44,11 @@ class Setting:
     decimals: int
     precision: int | None
 
+    @property
+    def name_width(self) -> int:
+        """Cells that the name of a row may take."""
+        return min(20, self.width // 4) if self.terminal.interactive else 40
+
 
 @dataclass(frozen=True)
 class Column:
@@ -54,17 +59,20 @@ class Column:
         cells: From top to bottom.
         gap: Cells between it and its neighbour to the left.
         role: What its head is there for.
+        least: Cells that it takes at least, without the gap, to be as wide as its neighbours.
     """
 
     head: tuple[str, ...]
     cells: tuple[Span, ...]
     gap: int
     role: Role = "plain"
+    least: int = 0
 
     @cached_property
     def width(self) -> int:
         """Cells with the gap."""
-        return self.gap + max(map(cells, (*self.head, *(span.text for span in self.cells))))
+        texts = (*self.head, *(span.text for span in self.cells))
+        return self.gap + max(self.least, *map(cells, texts))
 
 
 def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
@@ -72,34 +80,34 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     rows = shown_rows(matrix, full=setting.full)
     chosen = shown_columns(matrix, full=setting.full)
     count = matrix.array.shape[1]
-    gap = 2 if matrix.kind is Kind.VECTORS or count <= FEW else 1
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    wide = _LONGEST_NAME if setting.terminal.interactive else 2 * _LONGEST_NAME
-    head = names(matrix.columns, count, setting.terminal, wide if count <= FEW else max(widest, 3))
+    head = names(matrix.columns, count, setting.terminal, _name_width(setting.terminal, count, widest))
+    gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
     for j in chosen:
         if j is None:
-            yield _left_out(rows, 2 if head.numbered else 1, setting.terminal)
-        else:
-            star = " " * write.starred
-            named = (str(j), head.texts[j]) if head.numbered else (head.texts[j],)
-            yield Column(tuple(text + star for text in named), body[j], gap - write.starred)
-    for side in matrix.sides:
-        yield _side(side, rows, setting, lines=2 if head.numbered else 1)
+            mark = spell("⋯", setting.terminal)
+            yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
+            continue
+        named = (str(j), head.texts[j]) if head.numbered else (head.texts[j],)
+        yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
+    yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
 
 
-def _left_out(rows: Shown, lines: int, terminal: Terminal) -> Column:
-    mark = spell("⋯", terminal)
-    return Column((*[""] * (lines - 1), mark), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
+def _name_width(terminal: Terminal, count: int, widest: int) -> int:
+    """Choose how wide the name of a column may be: as wide as the numbers, where there are many."""
+    if not terminal.interactive:
+        return 2 * _LONGEST_NAME
+    return _LONGEST_NAME if count <= FEW else max(widest, 3)
 
 
-def _side(side: Side, rows: Shown, setting: Setting, *, lines: int) -> Column:
-    form = suited([side.values], setting.decimals, setting.precision)
-    terminal = setting.terminal
-    texts = (spell("⋯" if i is None else form(side.values[i]), terminal) for i in rows)
-    head = (*[""] * (lines - 1), spell(side.label, terminal))
-    return Column(head, tuple(Span(text, "faint") for text in texts), 3, "faint")
+def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
+    decimals = setting.decimals if few else min(setting.decimals, 2)
+    form = suited([side.values], decimals, setting.precision)
+    texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
+    written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
+    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint")
 
 
 class _Cells:
@@ -117,9 +125,9 @@ class _Cells:
         star = " " * self.starred
         if i is None:
             return Span(spell("⋯", terminal) + star, "faint")
-        if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
-            return Span(spell("·" if self._best is not None else "−∞", terminal) + star, "faint")
         number = float(self._matrix.array[i, j])
+        if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
+            return Span(spell("−∞" if number else "·", terminal) + star, "faint")
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
         return Span(text, self._role(number), bold=best, heat=self._heat(number))
@@ -131,9 +139,11 @@ class _Cells:
         terminal = self._setting.terminal
         if terminal.color not in {"256", "truecolor"}:
             return None
+        stepped = terminal.color == "256"
         if self._best is not None:
-            return weight_color(number, terminal.theme)
-        return signed_color(number, self._setting.limits[self._matrix.name], terminal.theme)
+            return weight_color(number, terminal.theme, stepped=stepped)
+        limit = self._setting.limits[self._matrix.name]
+        return signed_color(number, limit, terminal.theme, stepped=stepped)
 
     def _row_maxima(self) -> np.ndarray:
         """Find what each query looks at most; a row without a weight has no such key."""

@@ -10,11 +10,13 @@ import numpy as np
 
 from attncli.sheet import Numbers
 
-__all__ = ["Form", "percentages", "suited"]
+__all__ = ["FEW", "Form", "percentages", "suited"]
+
+FEW = 6
+"""So many columns are read number by number, and so many names told apart at a glance."""
 
 _LONGEST = 6  # digits on either side of the point, before scientific notation reads better
-_SIGNIFICANT = 3
-_NEGLIGIBLE = 1e-3
+_SMALL_TABLE = 64  # so many numbers are read one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +56,33 @@ def _scientific(number: float, decimals: int) -> str:
 
 def percentages(keys: int, precision: int | None = None) -> Form:
     """Choose the form of weights: one decimal for up to six keys, whole and without a sign beyond."""
-    few = keys <= 6
+    few = keys <= FEW
     decimals = precision if precision is not None else int(few)
     return Form(decimals, percent=True, sign="%" if few else "")
 
 
-def suited(arrays: Sequence[Numbers], usual: int, precision: int | None = None) -> Form:
+def suited(
+    arrays: Sequence[Numbers], usual: int, precision: int | None = None, *, significant: int = 3
+) -> Form:
     """Choose a form for numbers that are read together.
 
-    The largest number gets at least three significant digits, and none that is a thousandth of
-    it or more looks like zero.
+    The largest number gets enough significant digits, and none that matters beside it looks like
+    zero: with three digits a thousandth where numbers are few, a hundredth where they are many.
 
     Args:
         arrays: The numbers; those that are not finite do not count.
         usual: Decimals when nothing asks for more.
         precision: Decimals that the reader asked for.
+        significant: Digits that the largest number has at least.
     """
-    sizes = [(float(largest), float(least)) for largest, least in map(_range, arrays) if largest]
-    if not sizes:
+    finite = [np.abs(array[np.isfinite(array)]) for array in arrays]
+    largest = max((float(np.max(sizes, initial=0)) for sizes in finite), default=0.0)
+    if not largest:
         return Form(usual if precision is None else precision)
-    largest = max(size for size, _ in sizes)
-    least = min((small for _, small in sizes if small >= largest * _NEGLIGIBLE), default=largest)
-    needed = max(_SIGNIFICANT - 1 - _power(largest), -_power(least))
+    few = sum(sizes.size for sizes in finite) <= _SMALL_TABLE
+    matters = largest * 10.0 ** -(significant - (0 if few else 1))
+    least = min(float(np.min(sizes, initial=largest, where=sizes >= matters)) for sizes in finite)
+    needed = max(significant - 1 - _power(largest), -_power(least))
     scientific = needed > _LONGEST or _power(largest) >= _LONGEST
     if precision is not None:
         return Form(precision, scientific)
@@ -84,12 +91,3 @@ def suited(arrays: Sequence[Numbers], usual: int, precision: int | None = None) 
 
 def _power(number: float) -> int:
     return math.floor(math.log10(number))
-
-
-def _range(array: Numbers) -> tuple[float, float]:
-    """Find the largest size, and the least that still matters beside it."""
-    sizes = np.abs(array[np.isfinite(array)])
-    if not sizes.size or not sizes.max():
-        return 0.0, 0.0
-    largest = sizes.max()
-    return largest, sizes[sizes >= largest * _NEGLIGIBLE].min()

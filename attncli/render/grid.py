@@ -30,14 +30,14 @@ class _Group:
         return max(sum(column.width for column in self.columns), cells(self.caption))
 
 
-def grid(matrices: Sequence[Matrix], setting: Setting) -> Box:
-    """Set matrices with the same rows side by side, under captions when there are several.
+def grid(matrices: Sequence[Matrix], setting: Setting, *, captioned: bool) -> Box:
+    """Set matrices with the same rows side by side.
 
     Args:
         matrices: What to set.
         setting: How.
+        captioned: Whether the name of each stands above it.
     """
-    captioned = len(matrices) > 1 or matrices[0].part or matrices[0].given
     groups = [
         _Group(_caption(matrix, setting) if captioned else (), tuple(columns(matrix, setting)))
         for matrix in matrices
@@ -56,9 +56,9 @@ def _caption(matrix: Matrix, setting: Setting) -> Line:
 def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
     """Make the names of the rows, under the corner that says what rows and columns are."""
     terminal = setting.terminal
-    width = min(20, setting.width // 4) if terminal.interactive else 2 * 20
-    named = names(matrix.rows, matrix.array.shape[0], terminal, width)
+    named = names(matrix.rows, matrix.array.shape[0], terminal, setting.name_width)
     corner = "" if matrix.kind is Kind.VECTORS else "q╲k"
+    apart = int(matrix.kind is Kind.WEIGHTS and terminal.color is None)  # the star takes the gap's place
     lines: list[Line] = [(Span(spell(corner, terminal), "faint"),)]
     for i in shown_rows(matrix, full=setting.full):
         if i is None:
@@ -67,7 +67,7 @@ def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
             position = (Span(f"{i} ", "faint"),) if named.numbered else ()
             lines.append((*position, Span(named.texts[i], bold=True)))
     widest = max(map(cells, lines))
-    return [(Span(" " * (widest - cells(line))), *line) for line in lines]
+    return [(Span(" " * (widest - cells(line))), *line, Span(" " * apart)) for line in lines]
 
 
 def _folds(groups: Sequence[_Group], width: int) -> Iterator[list[_Group]]:
@@ -100,8 +100,8 @@ def _table(margin: Sequence[Line], groups: Sequence[_Group]) -> Box:
     if any(group.caption for group in groups):
         lines.append(_across((Span(" " * width),), [(group.caption, group.width) for group in groups]))
     deepest = max(len(column.head) for group in groups for column in group.columns)
-    for level in range(deepest):
-        start = corner if level == deepest - 1 else (Span(" " * width),)
+    for level in reversed(range(deepest)):
+        start = (Span(" " * width),) if level else corner
         lines.append(_across(start, [(_heads(group, level), group.width) for group in groups]))
     for i, name in enumerate(row_names):
         lines.append(_across(name, [(_row(group, i), group.width) for group in groups]))
@@ -117,8 +117,10 @@ def _across(start: Line, parts: Sequence[tuple[Line, int]]) -> Line:
 
 
 def _heads(group: _Group, level: int) -> Line:
+    """Write the heads of columns, their last lines level: 0 is the last."""
+
     def one(column: Column) -> Span:
-        text = column.head[level]
+        text = column.head[-1 - level] if level < len(column.head) else ""
         return Span(_right(text, column.width), column.role, bold=column.role == "plain")
 
     return tuple(one(column) for column in group.columns)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from attncli.render.digits import FEW
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import cut
 from attncli.render.terminal import Terminal
 
-__all__ = ["FEW", "Names", "names"]
-
-FEW = 6
-"""So many names are told apart at a glance."""
+__all__ = ["Names", "names"]
 
 
 @dataclass(frozen=True, slots=True)

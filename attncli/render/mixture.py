@@ -20,9 +20,8 @@ __all__ = ["mixtures"]
 def mixtures(matrix: Matrix, mixture: Mixture, setting: Setting) -> Box:
     """Write each row of an output as the sum of weighted values that it is."""
     terminal = setting.terminal
-    name_width = min(20, setting.width // 4) if terminal.interactive else 2 * 20
-    rows = names(matrix.rows, len(matrix.array), terminal, name_width)
-    keys = names(mixture.keys, len(mixture.keys), terminal, name_width)
+    rows = names(matrix.rows, len(matrix.array), terminal, setting.name_width)
+    keys = names(mixture.keys, len(mixture.keys), terminal, setting.name_width)
     weight = Form(3 if setting.precision is None else setting.precision)
     sums = [_sum(mixture, i, keys, weight, setting) for i in range(len(matrix.array))]
     results = list(_results(matrix, setting))

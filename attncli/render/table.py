@@ -37,7 +37,11 @@ def render_table(sheet: Sheet, terminal: Terminal) -> str:
     width = max(terminal.width, _NARROWEST)
     page = width if terminal.interactive else min(width, _PAGE)
     blocks = [block_box(block, i, sheet, terminal, width) for i, block in enumerate(sheet.blocks, 1)]
-    parts = [_header(sheet, terminal, page), *_packed(blocks, sheet.blocks, page), _end(sheet, terminal, page)]
+    parts = [
+        _header(sheet, terminal, page),
+        *_packed(blocks, sheet.blocks, page),
+        _end(sheet, terminal, page),
+    ]
     lines = stacked((part for part in parts if part.lines), apart=1).lines
     return "".join(paint(line, terminal) + "\n" for line in lines)
 
@@ -55,7 +59,7 @@ def _header(sheet: Sheet, terminal: Terminal, page: int) -> Box:
     left = (Span(title, bold=True), Span("  "), Span(spell(sheet.formula, terminal), "formula"))
     right = (Span(spell(" · ".join(sheet.facts), terminal), "faint"),)
     missing = page - cells(left) - cells(right)
-    if missing >= 2:
+    if missing > 1:
         return Box(((*left, Span(" " * (missing if terminal.interactive else _GAP)), *right),))
     separator = spell(" ·", terminal)
     facts = [

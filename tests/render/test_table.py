@@ -1,0 +1,247 @@
+"""What the sheet looks like.
+
+Golden files hold it at fixed widths. After a change that is meant, rewrite them and read the diff:
+
+    REWRITE_GOLDEN=1 python -m pytest tests/render/test_table.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len  # noqa: TID251  (an independent measure)
+
+from attncli.problem import Problem, Source
+from attncli.render.colors import RGB, WHITE, contrast, ink, signed_color, weight_color
+from attncli.render.digits import suited
+from attncli.render.table import render_table
+from attncli.render.terminal import Terminal
+from attncli.sheet import Sheet
+from tests.render.problems import CAUSAL, cat, drawn, sheet
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden"
+PIPE = Terminal(width=10**6, interactive=False)
+CJK = ("<s>", "The", "cat", "sat", "on", "東京", "駅", "の", "mat", ",", "Ġquietly", ".")
+HOSTILE = ("[red]", ":smile:", "\x1b[31m", "\x1b]8;;http://e\x07x", "a\u202eb", "z\\", "a\nb\tc")
+
+SHEETS: dict[str, Problem] = {
+    "cat": cat(),
+    "heads": drawn(3, num_heads=2, mask=CAUSAL),
+    "cjk": drawn(12, tokens=CJK, mask=CAUSAL),
+    "long": drawn(24, 12, mask=CAUSAL),
+}
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize("width", [80, 120])
+def test_golden_sheets(name: str, width: int) -> None:
+    """At a fixed width, a sheet is the text that was read and found good."""
+    compare(f"{name}-{width}.txt", render_table(sheet(SHEETS[name]), Terminal(width=width)))
+
+
+@pytest.mark.parametrize(
+    ("name", "terminal"),
+    [
+        ("cat-truecolor.txt", Terminal(color="truecolor")),
+        ("cat-pipe.txt", PIPE),
+        ("cat-ascii.txt", Terminal(unicode=False)),
+    ],
+)
+def test_golden_cat(name: str, terminal: Terminal) -> None:
+    compare(name, render_table(sheet(cat()), terminal))
+
+
+def compare(name: str, text: str) -> None:
+    # The last bits of a row's sum are the processor's own.
+    stable = re.sub(r"(sum to 1 (?:±|\+-)) \S+", r"\1 0", text)
+    if os.environ.get("REWRITE_GOLDEN"):
+        (GOLDEN / name).write_text(stable, encoding="utf-8")
+    assert stable == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 300), st.sampled_from(sorted(SHEETS)), st.booleans(), st.sampled_from([None, "256"]))
+def test_no_line_is_wider_than_the_terminal(
+    width: int,
+    name: str,
+    full: bool,
+    color: Literal["256"] | None,
+) -> None:
+    """From 40 columns on every line fits; below, the sheet is laid out for 40."""
+    text = render_table(sheet(SHEETS[name], full=full), Terminal(width=width, color=color))
+    assert max(map(cell_len, plain(text).splitlines())) <= max(width, 40)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 30), st.integers(1, 20), st.integers(30, 140), st.integers(0, 99))
+def test_full_shows_every_number(tokens: int, dim: int, width: int, seed: int) -> None:
+    """With --full every number of every stage is there, whole, however narrow the terminal."""
+    shown = sheet(drawn(tokens, dim, seed=seed), full=True, precision=3, stages=("Q", "scores"))
+    words = set(render_table(shown, Terminal(width=width)).split())
+    for block in shown.blocks:
+        for matrix in block.matrices:
+            for number in matrix.array.ravel():
+                forms = (suited([matrix.array], 2, 3, significant=digits) for digits in (2, 3))
+                assert words & {form(float(number)) for form in forms}
+
+
+@pytest.mark.parametrize("interactive", [True, False])
+def test_hidden_cells_are_counted(interactive: bool) -> None:
+    """A table that is cut says by how much, and which option shows it whole."""
+    text = render_table(
+        sheet(SHEETS["long"], stages=("weights",)), Terminal(width=80, interactive=interactive)
+    )
+    assert "512 of 576 cells hidden: --full shows them" in text
+    assert "strongest of 253 pairs" in text
+    assert "hidden" not in render_table(sheet(SHEETS["long"], full=True), PIPE)
+
+
+@pytest.mark.parametrize(
+    "tokens", [("👩‍👩‍👧", "e\u0301te\u0301", "東京"), ("a", "🇫🇷", "भाषा"), ("x" * 50, "東" * 30, "")]
+)
+def test_columns_stay_aligned(tokens: tuple[str, ...]) -> None:
+    """Labels of any script take the cells that a terminal gives them, so that rows end level."""
+    text = render_table(sheet(cat(tokens=tokens), stages=("scores",)), Terminal(width=100))
+    rows = [line for line in text.splitlines() if re.search(r"\d\.\d\d$", line) and "sum" not in line]
+    assert len(rows) == 3
+    assert len({cell_len(row) for row in rows}) == 1
+
+
+def test_labels_are_data() -> None:
+    """Markup, emoji codes and control characters of a label are shown, and act on nothing."""
+    for terminal in (Terminal(width=300, color="truecolor"), PIPE):
+        text = render_table(sheet(drawn(7, tokens=HOSTILE)), terminal)
+        for shown in ("[red]", ":smile:", "<U+001B>[31m", "a<U+202E>b", "a⏎b⇥c"):
+            assert shown in plain(text)
+        assert re.search(r"z\\[^\\]", text)
+        assert not set("\x07\u202e\t") & set(text)
+        assert "\x1b" not in plain(text)
+
+
+def test_a_title_is_data_too() -> None:
+    text = render_table(sheet(cat(origin=Source(name="a\x1b[2J.yaml"))), Terminal())
+    assert "a<U+001B>[2J.yaml" in text
+    assert "next" not in text
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_ascii_is_ascii(name: str) -> None:
+    """Where the stream takes no more than ASCII, nothing else is written."""
+    assert render_table(sheet(SHEETS[name], detail=True), Terminal(unicode=False)).isascii()
+    assert render_table(sheet(drawn(7, tokens=HOSTILE)), Terminal(unicode=False, interactive=False)).isascii()
+
+
+def test_a_pipe_gets_numbers_that_programs_read() -> None:
+    text = render_table(sheet(SHEETS["cjk"]), PIPE)
+    assert "-inf" in text
+    assert not set("−∞") & set(text)
+    assert "next" not in text
+    numbers = [word for word in text.split() if re.fullmatch(r"-?\d+\.\d+", word)]
+    assert len(numbers) > 400
+
+
+def test_a_pipe_is_not_folded() -> None:
+    """A table in a pipe is one table, however wide."""
+    text = render_table(sheet(drawn(40, 4), stages=("scores",), full=True), PIPE)
+    assert sum("q╲k" in line for line in text.splitlines()) == 1
+
+
+def test_next_names_the_file_as_a_shell_reads_it() -> None:
+    def last(source: str) -> str:
+        return render_table(sheet(cat(origin=Source(name=source))), Terminal()).splitlines()[-1]
+
+    assert last("my cat.yaml") == " next  attn compute 'my cat.yaml' --json"
+    assert "next" not in last("<stdin>")
+    assert "next" not in last("-")
+
+
+def test_row_maximum_is_marked_with_and_without_colour() -> None:
+    shown = sheet(cat(), stages=("weights",))
+    assert "57.6%*" in render_table(shown, Terminal())
+    bold = render_table(shown, Terminal(color="16"))
+    assert "\x1b[1m   57.6%" in bold
+    assert "*" not in bold
+
+
+def test_sixteen_colours_have_no_background() -> None:
+    assert ";48;" not in render_table(sheet(cat()), Terminal(color="16"))
+    assert "48;5;" in render_table(sheet(cat()), Terminal(color="256"))
+
+
+@given(
+    st.floats(-1, 1),
+    st.sampled_from(["dark", "light"]),
+    st.booleans(),
+)
+def test_ink_is_readable_on_every_colour(share: float, theme: str, stepped: bool) -> None:
+    """Black or white, whichever is better, stands out from every background by 4.5 to 1 or more."""
+    for color in (
+        weight_color(abs(share), theme, stepped=stepped),
+        signed_color(share, 1, theme, stepped=stepped),
+    ):
+        if color is not None:
+            assert contrast(ink(color), color) >= 4.5
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    assert contrast(WHITE, RGB(0, 0, 0)) == pytest.approx(21)
+    assert contrast(WHITE, RGB(0x76, 0x76, 0x76)) == pytest.approx(4.54, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "written"),
+    [
+        ([1.0, 0.0, -0.0], ["1.00", "0.00", "0.00"]),
+        ([-0.001, 1.0], ["−0.001", "1.000"]),
+        ([1.0, 0.0001], ["1.00", "0.00"]),
+        ([0.0123, 0.02], ["0.0123", "0.0200"]),
+        ([1e8, -3.5], ["1.00e8", "−3.50e0"]),
+        ([2e-9, 0.0], ["2.00e−9", "0"]),
+        ([np.nan, np.inf, -np.inf, 1.0], ["NaN", "∞", "−∞", "1.00"]),
+    ],
+)
+def test_digits_suit_the_size_of_the_numbers(numbers: list[float], written: list[str]) -> None:
+    form = suited([np.array(numbers)], 2)
+    assert [form(number) for number in numbers] == written
+
+
+def test_precision_is_obeyed() -> None:
+    text = render_table(sheet(cat(), precision=5), Terminal(width=120))
+    for number in ("0.70711", "57.59753%", "1.73619"):
+        assert number in text
+
+
+def test_wrong_sums_and_nan_are_called_wrong() -> None:
+    broken = Problem(Q=np.array([[np.nan, 1.0]]), K=np.ones((2, 2)), V=np.ones((2, 2)))
+    assert "✗ 8 NaN" in render_table(sheet(broken), Terminal())
+
+
+def test_output_beyond_six_keys_is_a_table() -> None:
+    def output(tokens: int) -> str:
+        return render_table(sheet(drawn(tokens), stages=("output",)), Terminal(width=200))
+
+    assert "·v(" in output(6)
+    assert "·v(" not in output(7)
+
+
+def test_same_bytes_each_time() -> None:
+    def once() -> str:
+        return render_table(sheet(SHEETS["cjk"]), Terminal(color="truecolor"))
+
+    assert once() == once()
+
+
+def test_renders_whatever_a_view_leaves() -> None:
+    shown: Sheet = sheet(cat(), stages=())
+    assert "cat.yaml" in render_table(shown, Terminal())
