@@ -6,12 +6,13 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from attncli.errors import InputError, UnavailableError
 from attncli.trace import Array
+
+if TYPE_CHECKING:  # help lists the backends, and must not wait for NumPy
+    import numpy as np
 
 __all__ = ["BACKENDS", "Session", "open_backend"]
 
@@ -58,6 +59,8 @@ def _is_number(array: np.ndarray) -> bool:
 
 
 def _open_numpy(_device: str, dtype: str) -> Session:
+    import numpy as np  # noqa: PLC0415
+
     if dtype not in HALF:
         own = np.dtype(dtype)
         return Session(
@@ -82,6 +85,7 @@ def _open_numpy(_device: str, dtype: str) -> Session:
 
 def _bfloat16() -> np.dtype[Any]:
     import ml_dtypes  # noqa: PLC0415  (rarely needed)
+    import numpy as np  # noqa: PLC0415
 
     dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
     return dtype
@@ -97,6 +101,8 @@ def _import(name: str) -> Any:
 
 
 def _open_torch(device: str, dtype: str) -> Session:
+    import numpy as np  # noqa: PLC0415
+
     torch = _import("torch")
     kind = device.partition(":")[0]
     if device == "auto":
@@ -136,6 +142,8 @@ def _need_cuda(torch: Any, device: str) -> None:
 
 
 def _open_jax(device: str, dtype: str) -> Session:
+    import numpy as np  # noqa: PLC0415
+
     jax = _import("jax")
     # Without this, JAX makes float32 of every float64, with no more than a warning.
     jax.config.update("jax_enable_x64", True)

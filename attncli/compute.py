@@ -10,6 +10,7 @@ import numpy as np
 
 from attncli.backends import Session, open_backend
 from attncli.core.attention import Inputs, attend
+from attncli.memory import require_stages
 from attncli.observe import Checks, check, observe
 from attncli.problem import Problem
 from attncli.resolve import resolve
@@ -79,6 +80,7 @@ def compute(
     """
     session = open_backend(backend, device, problem.dtype)
     resolved = resolve(problem)
+    require_stages(resolved.inputs, session.dtype, large_details=large_details)
     records = _run(resolved.inputs, session, keep, large_details=large_details)
     seen = observe(problem, resolved.inputs, records, resolved.query_labels)
     return Result(

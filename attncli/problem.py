@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.errors import Path, Place
@@ -17,7 +18,25 @@ if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WORDS", "Array", "Expected", "Key", "Kind", "Mask", "Problem", "Source", "keys"]
+__all__ = [
+    "WORDS",
+    "AdditiveScore",
+    "Alibi",
+    "Array",
+    "Dropout",
+    "Expected",
+    "Key",
+    "Kind",
+    "Mask",
+    "Problem",
+    "Rms",
+    "Rope",
+    "Sinusoidal",
+    "Source",
+    "T5",
+    "Variant",
+    "keys",
+]
 
 Array: TypeAlias = "NDArray[np.generic]"
 
@@ -41,7 +60,12 @@ class Kind(Enum):
     NUMBER_OR_CHOICE = "a number, or one of the choices"
     AXES = "the names of the axes, in order"
     NAMED_CHOICES = "one of the choices, or a mapping of names to one of them each"
+    CACHE = "a mapping of K and V to one array each"
+    NUMBERS = "a list of numbers"
+    NUMBER_OR_NUMBERS = "a number, or a list of them"
     WINDOW = "a mapping of left and right to a number of keys"
+    RECORD = "a mapping of its own keys"
+    VARIANT = "one of the choices, a mapping of one of them to its own keys, or an array where that is said"
     MASK = "causal, an array of true and false, or a mapping"
     EXPECTED = "a mapping of stages, or parts of stages, to numbers as printed"
     DECIMALS = "an integer, or a mapping of stages to one integer each"
@@ -61,6 +85,10 @@ class Key:
         choices: The words it takes; for `Kind.AXES`, the sets of axes that it may order.
         minimum: The smallest number it takes.
         above: The number that it must exceed.
+        records: For `Kind.RECORD`, the class that declares its keys, under the empty name; for
+            `Kind.VARIANT`, the class, or the kind of value, of each choice that has settings.
+        array: Whether an array may stand here as well.
+        several: Whether a list of values may stand here as well.
     """
 
     name: str
@@ -70,6 +98,9 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     above: float | None = None
+    records: Mapping[str, type | Kind] = MappingProxyType({})
+    array: bool = False
+    several: bool = False
 
 
 def _key(
@@ -78,23 +109,16 @@ def _key(
     *,
     value: Any = None,
     default: str = "",
-    choices: tuple[str, ...] = (),
-    minimum: float | None = None,
-    above: float | None = None,
+    **limits: Any,
 ) -> Any:
-    described = {
-        "kind": kind,
-        "help": help,
-        "default": default or ("" if value is None else str(value)),
-        "choices": choices,
-        "minimum": minimum,
-        "above": above,
-    }
-    return field(default=value, metadata=described)
+    shown = default or (
+        "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
+    return field(default=value, metadata={"kind": kind, "help": help, "default": shown, **limits})
 
 
-def keys(declaration: type[Problem | Mask]) -> Iterator[Key]:
-    """Yield the keys that `Problem` or `Mask` declares, in the order in which they are written."""
+def keys(declaration: type) -> Iterator[Key]:
+    """Yield the keys that `Problem`, `Mask` or a record declares, in the order in which they are written."""
     for each in fields(declaration):
         if each.metadata:
             yield Key(each.name, **each.metadata)
@@ -134,6 +158,121 @@ class Mask:
         choices=("top_left", "bottom_right"),
     )
     offset: int | None = _key(Kind.INTEGER, "Position of the first query among the keys, instead of align.")
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A choice that has settings of its own.
+
+    Args:
+        name: The choice.
+        value: Its record, or its array.
+    """
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sinusoidal:
+    """Sines and cosines of the position, as in the paper."""
+
+    base: float = _key(Kind.NUMBER, "Ratio of the slowest wave to the fastest.", value=10000.0, above=0)
+    layout: str = _key(
+        Kind.CHOICE,
+        "interleaved: sine and cosine take turns; half: all sines first.",
+        value="interleaved",
+        choices=("interleaved", "half"),
+    )
+    offset: int = _key(Kind.INTEGER, "Position of the first token.", value=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rope:
+    """Rotation of queries and keys by their positions. The angles come from base, or as they are given."""
+
+    pairing: str | None = _key(
+        Kind.CHOICE,
+        "half pairs number i with i + dim/2 (Llama in Hugging Face), interleaved 2i with 2i + 1 (the paper, Meta's Llama).",
+        default="must be said",
+        choices=("half", "interleaved"),
+    )
+    base: float = _key(Kind.NUMBER, "The base of the frequencies base^(-2i/dim).", value=10000.0, above=0)
+    dim: int | None = _key(
+        Kind.INTEGER, "How many numbers of a head are rotated; even.", default="head_dim", minimum=2
+    )
+    offset: int | None = _key(
+        Kind.INTEGER, "Position of the first query.", default="0, or the length of past"
+    )
+    positions: tuple[int, ...] | None = _key(
+        Kind.INTEGERS, "Positions of the queries; those of the keys too where there are as many."
+    )
+    inv_freq: tuple[float, ...] | None = _key(
+        Kind.NUMBERS, "Frequency of each pair in radians per position, instead of base."
+    )
+    angles: Array | None = _key(Kind.ARRAY, "Angle of each pair for each position, (seq, pairs).")
+    unit: str = _key(Kind.CHOICE, "What angles are in.", value="radians", choices=("radians", "degrees"))
+    cos: Array | None = _key(Kind.ARRAY, "Cosines, (seq, pairs) or (seq, dim), with sin.")
+    sin: Array | None = _key(Kind.ARRAY, "Sines, (seq, pairs) or (seq, dim), with cos.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rms:
+    """RMS norm over the numbers of a head."""
+
+    eps: float = _key(Kind.NUMBER, "Added to the mean square.", value=1e-6, minimum=0)
+    weight_Q: Array | None = _key(Kind.ARRAY, "Multiplies the normed queries, (head_dim).")
+    weight_K: Array | None = _key(Kind.ARRAY, "Multiplies the normed keys, (head_dim).")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdditiveScore:
+    """The small network of Bahdanau et al. 2014."""
+
+    W_q: Array | None = _key(Kind.ARRAY, "Weight of the queries, (dim, hidden).", default="identity")
+    W_k: Array | None = _key(Kind.ARRAY, "Weight of the keys, (dim, hidden).", default="identity")
+    v: Array | None = _key(Kind.ARRAY, "Weight of the hidden numbers, (hidden).", default="ones")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alibi:
+    """A penalty that grows with the distance, steeper for some heads than for others."""
+
+    slopes: str | tuple[float, ...] = _key(
+        Kind.NUMBERS,
+        "author: as in the published code, for any number of heads; geometric: 2^(-8i/n); or a list.",
+        value="author",
+        choices=("author", "geometric"),
+    )
+    form: str = _key(
+        Kind.CHOICE,
+        "What is added to the score of query i and key j.",
+        value="-m*|i-j|",
+        choices=("-m*|i-j|", "-m*(i-j)", "m*(i-j)", "m*j"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class T5:
+    """A learned bias for each bucket of distances."""
+
+    table: Array | None = _key(
+        Kind.ARRAY, "One row per bucket, one column per head.", default="must be given"
+    )
+    bidirectional: bool = _key(
+        Kind.FLAG, "Keys after the query have buckets of their own (the encoder).", value=True
+    )
+    buckets: int | None = _key(Kind.INTEGER, "Number of buckets.", default="rows of table", minimum=2)
+    max_distance: int = _key(Kind.INTEGER, "From here on all distances share a bucket.", value=128, minimum=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout:
+    """Weights that are dropped, by a seed or by a given array."""
+
+    p: float = _key(Kind.NUMBER, "Share of the weights that is dropped.", value=0.0, minimum=0)
+    seed: int | None = _key(Kind.INTEGER, "Seed of the draw.", default="0", minimum=0)
+    keep: Array | None = _key(Kind.BOOLEANS, "True where a weight stays, instead of a draw.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +344,18 @@ class Problem:
     scaled: Array | None = _key(Kind.ARRAY, "Scores after scaling.")
     masked: Array | None = _key(Kind.ARRAY, "Scores after scaling and mask; may hold -inf.")
     d_k: int | None = _key(Kind.INTEGER, "Width of a key, for the scale when the start is scores.", minimum=1)
+    W_QKV: Array | None = _key(Kind.ARRAY, "W_Q, W_K and W_V in one, as fused says.")
+    b_QKV: Array | None = _key(Kind.ARRAY, "b_Q, b_K and b_V in one.")
+    fused: str | None = _key(
+        Kind.CHOICE,
+        "How W_QKV lies: block [Q|K|V] (GPT-2, nn.MultiheadAttention), per_head [q|k|v] for each head "
+        "(GPT-NeoX, BLOOM), per_group [q…|k|v] for each key-value head (Falcon).",
+        default="must be said",
+        choices=("block", "per_head", "per_group"),
+    )
+    past: Mapping[str, Array] | None = _key(
+        Kind.CACHE, "Keys and values of earlier tokens, {K: …, V: …}, put before the new ones."
+    )
     W_O: Array | str | None = _key(Kind.ARRAY, "Weight of the output, after the heads.")
     b_O: Array | str | None = _key(Kind.ARRAY, "Bias of the output.")
 
@@ -259,7 +410,45 @@ class Problem:
     divide_by: float | None = _key(Kind.NUMBER, "What the scores are divided by, instead of scale.")
     temperature: float = _key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", above=0)
 
+    # positions, and how a query and a key are compared
+    position_encoding: Variant | Array | None = _key(
+        Kind.VARIANT,
+        "Added to X: sines and cosines, or an array of one row per token.",
+        default="none",
+        records={"sinusoidal": Sinusoidal},
+        array=True,
+    )
+    rope: Rope | None = _key(
+        Kind.RECORD, "Rotates queries and keys by their positions.", default="none", records={"": Rope}
+    )
+    qk_norm: Variant | None = _key(
+        Kind.VARIANT, "Norms queries and keys, per head.", default="none", records={"rms": Rms}
+    )
+    score: Variant | str = _key(
+        Kind.VARIANT,
+        "How a query and a key are compared: by their product, their cosine, tanh of their sum "
+        "(Bahdanau), or through a weight (Luong).",
+        value="dot",
+        choices=("dot", "cosine"),
+        records={"additive": AdditiveScore, "general": Kind.ARRAY},
+    )
+
     # between scores and weights
+    softcap: float | None = _key(Kind.NUMBER, "c: bends the scores to c·tanh(z/c).", default="none", above=0)
+    bias: Any = _key(
+        Kind.VARIANT,
+        "Added to the scores: an array, ALiBi, T5's relative bias, or a list of these.",
+        default="none",
+        records={"alibi": Alibi, "t5": T5},
+        array=True,
+        several=True,
+    )
+    bias_position: str = _key(
+        Kind.CHOICE,
+        "Where the bias is added.",
+        value="after_softcap",
+        choices=("after_softcap", "before_softcap", "before_scale"),
+    )
     mask: Mask | None = _key(Kind.MASK, "Which query may attend to which key.", default="none")
     mask_fill: float | str = _key(
         Kind.NUMBER_OR_CHOICE,
@@ -280,9 +469,29 @@ class Problem:
         value="exclude",
         choices=("exclude", "ieee"),
     )
-    dtype: str = _key(
+    mask_when: str = _key(
         Kind.CHOICE,
-        "Precision; float16 and bfloat16 round after every stage.",
+        "Whether the mask comes before softmax, or takes weights away after it.",
+        value="before_softmax",
+        choices=("before_softmax", "after_softmax", "after_softmax_renormalized"),
+    )
+    sink: float | tuple[float, ...] | None = _key(
+        Kind.NUMBER_OR_NUMBERS,
+        "An extra score that takes weight and holds no value; one number, or one per query head.",
+        default="none",
+    )
+    normalize: str = _key(
+        Kind.CHOICE,
+        "What makes weights of scores: softmax, dividing by their sum, or nothing.",
+        value="softmax",
+        choices=("softmax", "sum", "none"),
+    )
+    dropout: Dropout | None = _key(
+        Kind.RECORD, "Drops weights, as in training.", default="none", records={"": Dropout}
+    )
+    dtype: str | Mapping[str, str] = _key(
+        Kind.NAMED_CHOICES,
+        "Precision, for all or as {qk, softmax, pv}; float16 and bfloat16 round after every stage.",
         value="float64",
         choices=("float64", "float32", "float16", "bfloat16"),
     )

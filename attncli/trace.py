@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, ParamSpec, TypeAlias, cast
@@ -94,7 +95,7 @@ class Stage(Generic[P]):
     @property
     def summary(self) -> str:
         """What the stage does, in a reader's words: the first line of its docstring."""
-        return (self.function.__doc__ or "").strip().splitlines()[0]
+        return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     def variant(self, *, formula: str, latex: str, source: str) -> Callable[[Callable[Q, Array]], Stage[Q]]:
         """Declare another way to the same stage; it shares name, symbol, axes and details."""
@@ -143,7 +144,8 @@ def stage(
 
 
 def _declared(made: Stage[P]) -> Stage[P]:
-    if not made.function.__doc__:
+    # python -OO takes all docstrings away
+    if not (made.function.__doc__ or sys.flags.optimize > 1):
         raise TypeError(f"stage {made.name!r} needs a docstring: its first line is what explanations print")
     return made
 

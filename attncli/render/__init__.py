@@ -1,1 +1,79 @@
-"""Sheets to text: one module for each format."""
+"""Results to text or bytes: one module for each format, and the table of them all.
+
+Help, `-o` and tests read the table, so it imports a format's module only when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attncli.compute import Result
+    from attncli.render.terminal import Terminal
+    from attncli.sheet import View
+
+__all__ = ["FORMATS", "Format"]
+
+Render = Callable[["Sequence[Result]", "View", "Terminal"], Iterable[str | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A form that results can take.
+
+    Args:
+        suffixes: Endings of file names that ask for it.
+        render: Writes results, one after the other, in pieces.
+        binary: Whether a terminal cannot show it.
+        single: Whether one file holds one result.
+    """
+
+    suffixes: tuple[str, ...]
+    render: Render
+    binary: bool = False
+    single: bool = False
+
+
+def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.blocks import make_sheet  # noqa: PLC0415
+    from attncli.render.table import render_table  # noqa: PLC0415
+
+    sheets = [make_sheet(result, view) for result in results]  # all of them before the first is shown
+    for number, sheet in enumerate(sheets):
+        yield "\n" if number else ""
+        yield render_table(sheet, terminal)
+
+
+def _json(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.json_document import render_json  # noqa: PLC0415
+
+    del view
+    alone = len(results) == 1
+    for result in results:
+        yield from render_json(result, indent=alone and terminal.interactive, ascii_only=not terminal.unicode)
+
+
+def _jsonl(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.json_document import render_json  # noqa: PLC0415
+
+    del view
+    for result in results:
+        yield from render_json(result, ascii_only=not terminal.unicode)
+
+
+def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.npz import render_npz  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_npz(result)
+
+
+FORMATS: dict[str, Format] = {
+    "table": Format((".txt",), _table),
+    "json": Format((".json",), _json),
+    "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
+    "npz": Format((".npz",), _npz, binary=True, single=True),
+}

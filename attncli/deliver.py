@@ -1,0 +1,100 @@
+"""From the output options to a format, what the other end can show, and the writing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from attncli import files, streams
+from attncli.errors import InputError
+from attncli.options import Output
+from attncli.render import FORMATS, Format
+from attncli.render.terminal import Terminal
+from attncli.terminal import color_depth, is_unicode, text_width
+from attncli.text import quote, visible
+
+if TYPE_CHECKING:
+    from attncli.compute import Result
+    from attncli.sheet import View
+
+__all__ = ["Delivery"]
+
+UNFOLDED = 10**6
+"""Columns of what is not folded: a file, or a pipe."""
+
+
+class Delivery:
+    """Where results go; made before they are computed, so that a bad place costs nothing.
+
+    Args:
+        options: What the command line says of it.
+        inputs: Names of the files that are read, none of which may be overwritten.
+
+    Raises:
+        InputError: The format is unclear, or cannot go there, or the file is an input.
+        UnavailableError: The file cannot be written.
+    """
+
+    def __init__(self, options: Output, inputs: Iterable[str] = ()) -> None:
+        self._options = options
+        self._file = None if options.output in {None, "-"} else options.output
+        if self._file is not None:
+            files.check_target(self._file, inputs)
+        self._name = self._format_name()
+        self._format: Format = FORMATS[self._name]
+        self._terminal = self._describe()
+        if self._format.binary and self._terminal.interactive:
+            raise InputError(
+                f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
+            )
+
+    def note(self, text: str) -> None:
+        """Tell something that is no part of the result."""
+        if not self._options.quiet:
+            streams.complain(f"note: {visible(text)}")
+
+    def write(self, results: Sequence[Result], view: View) -> None:
+        """Render results and write them, and then the notes, which nobody reads who has closed the pipe."""
+        if self._format.single and len(results) != 1:
+            raise InputError(f"{self._name} holds one result, not {len(results)}", fix="--format jsonl")
+        pieces = self._format.render(results, view, self._terminal)
+        if self._file is None:
+            streams.write_stdout(pieces)
+        else:
+            files.write_file(self._file, pieces)
+        for text in dict.fromkeys(note for result in results for note in result.notes):
+            self.note(text)
+
+    def _format_name(self) -> str:
+        asked = self._options.format
+        if self._options.json and asked not in {None, "json"}:
+            raise InputError(
+                f"--json and --format {asked} contradict each other", fix="leave out one of them"
+            )
+        if asked or self._options.json:
+            return asked or "json"
+        if self._file is None or files.is_stream(self._file):
+            return "table"
+        for name, each in FORMATS.items():
+            if self._file.lower().endswith(each.suffixes):
+                return name
+        known = ", ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+        raise InputError(
+            f"the name {quote(self._file)} does not say in which format to write",
+            fix=f"--format {'|'.join(FORMATS)}, or a name that ends in {known}",
+        )
+
+    def _describe(self) -> Terminal:
+        choice = self._options
+        if self._file is not None:
+            return Terminal(
+                width=choice.width or UNFOLDED, color=color_depth(choice.color, tty=False), interactive=False
+            )
+        stream = streams.stdout()
+        tty = stream.isatty()
+        return Terminal(
+            width=text_width(choice.width, stream) or UNFOLDED,
+            color=color_depth(choice.color, tty=tty),
+            unicode=is_unicode(stream),
+            interactive=tty,
+        )

@@ -1,0 +1,181 @@
+"""Options that commands share, in groups, each declared once.
+
+A command takes a group as one parameter, and `expand` gives it the group's options. Names, help
+and choices come from the keys of the problem file and from the tables of backends and formats.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+import attncli.core.attention  # noqa: F401  (declares the stages)
+from attncli.backends import BACKENDS
+from attncli.errors import InputError
+from attncli.problem import Kind, Mask, Problem, keys
+from attncli.render import FORMATS
+from attncli.text import quote
+from attncli.trace import STAGES
+
+if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
+    from attncli.sheet import View
+
+__all__ = ["Engine", "Look", "Output", "Settings", "expand", "one_of"]
+
+KEYS = {key.name: key for key in keys(Problem)}
+MASK_KEYS = {key.name: key for key in keys(Mask)}
+COLORS = ("auto", "always", "never")
+
+
+def one_of(option: str, choices: Collection[str], text: str) -> Any:
+    """Declare an option that takes one of a table's words."""
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
+            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}")
+        return value
+
+    return typer.Option(
+        option, metavar="|".join(choices), callback=check, autocompletion=lambda: list(choices), help=text
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Keys of the problem file, set from the command line."""
+
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any key of the problem file, its value as in YAML."),
+    ] = None
+    causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
+    no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
+    heads: Annotated[int | None, typer.Option("--heads", metavar="N", help=KEYS["num_heads"].help)] = None
+    dtype: Annotated[str | None, one_of("--dtype", KEYS["dtype"].choices, KEYS["dtype"].help)] = None
+
+    def strings(self) -> list[str]:
+        """Spell every setting as KEY=VALUE; what --set says comes last and so holds."""
+        short = {
+            "mask.causal": "true" if self.causal else None,
+            "scale": "none" if self.no_scale else None,
+            "num_heads": self.heads,
+            "dtype": self.dtype,
+        }
+        return [f"{key}={value}" for key, value in short.items() if value is not None] + (self.set or [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """What computes."""
+
+    backend: Annotated[
+        str | None, one_of("--backend", BACKENDS, "Array library.  [default: numpy, or torch on a GPU]")
+    ] = None
+    device: Annotated[
+        str, typer.Option("--device", metavar="auto|cpu|cuda|cuda:1|mps", help="Where to compute.")
+    ] = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What of a result is kept and shown."""
+
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            "--stages",
+            metavar="NAME,…",
+            help="Keep and show these stages only.",
+            autocompletion=lambda: list(STAGES),
+        ),
+    ] = None
+    head: Annotated[
+        int | None, typer.Option("--head", metavar="N", min=0, help="Tables of one head, from 0.")
+    ] = None
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals in tables.")
+    ] = None
+    full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Also the exponentials, and each weight times its value.")
+    ] = False
+
+    def kept(self) -> tuple[str, ...] | None:
+        """Return the names that --stages lists; None is all.
+
+        Raises:
+            InputError: One is neither a stage nor an array of the problem file.
+        """
+        if self.stages is None:
+            return None
+        names = tuple(name.strip() for name in self.stages.split(","))
+        arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
+        for name in names:
+            if name not in STAGES and name not in arrays:
+                raise InputError(f"there is no stage {quote(name)}", context=f"stages: {', '.join(STAGES)}")
+        return names
+
+    def view(self, batch: int | None = None) -> View:
+        """Return the same for whoever lays out tables."""
+        from attncli.sheet import View  # noqa: PLC0415  (brings NumPy)
+
+        return View(
+            stages=self.kept(),
+            head=self.head,
+            batch=batch,
+            precision=self.precision,
+            full=self.full,
+            detail=self.detail,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """In which form the result goes where."""
+
+    format: Annotated[
+        str | None, one_of("--format", FORMATS, "Form of the result.  [default: by -o, or table]")
+    ] = None
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write to a file; - is standard output."),
+    ] = None
+    color: Annotated[str, one_of("--color", COLORS, "Colours; auto is on a terminal without NO_COLOR.")] = (
+        "auto"
+    )
+    width: Annotated[
+        int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False
+
+
+def expand(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace a command's parameters that are groups of options by the options themselves."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
+
+    @functools.wraps(command)
+    def run(**given: Any) -> Any:
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)})
+            for name, group in groups.items()
+        }
+        return command(**made, **given)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        inner = inspect.signature(groups[parameter.name]) if parameter.name in groups else None
+        annotations = get_type_hints(groups[parameter.name], include_extras=True) if inner else hints
+        for each in inner.parameters.values() if inner else (parameter,):
+            kind = inspect.Parameter.KEYWORD_ONLY  # so that no order of defaults is asked for
+            parameters.append(each.replace(kind=kind, annotation=annotations[each.name]))
+    del run.__wrapped__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run

@@ -1,0 +1,137 @@
+"""What ``-o`` leaves behind: the whole result, or the file as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from attncli import files
+from attncli.errors import UnavailableError
+from attncli.render import FORMATS
+
+from .conftest import Attn, Shell
+
+
+@pytest.mark.parametrize("spelling", ["same.yaml", "./sub/../same.yaml", "hard.yaml", "soft.yaml"])
+def test_an_input_is_never_overwritten(attn: Attn, folder: Path, spelling: str) -> None:
+    """However the input is spelled or linked to, it is refused as the output, and stays."""
+    (folder / "sub").mkdir()
+    (folder / "cat.yaml").rename(folder / "same.yaml")
+    os.link("same.yaml", "hard.yaml")
+    os.symlink("same.yaml", "soft.yaml")
+    before = (folder / "same.yaml").read_bytes()
+    done = attn("compute", "same.yaml", "--json", "-o", spelling)
+    assert done.status == 2
+    assert 'the input "same.yaml"' in done.err
+    assert (folder / "same.yaml").read_bytes() == before
+
+
+def test_standard_input_is_never_overwritten(sh: Shell) -> None:
+    """A file that comes in through the shell is an input like any other."""
+    done = sh("attn compute - --json -o cat.yaml < cat.yaml; echo $?; head -c 6 cat.yaml")
+    assert done.stdout == b"2\ntokens"
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("sub", "it is a directory"),
+        ("new/", "it is a directory"),
+        ("none/out.json", 'there is no folder "none"'),
+        ("none/../out.json", 'there is no folder "none/.."'),
+        ("cat.yaml/out.json", "not a directory"),
+        ("dangling.json", "there is no folder"),
+        ("loop.json", "symbolic link"),
+        ("a\0b.json", "null byte"),
+        ("x" * 300 + ".json", "file name too long"),
+    ],
+)
+def test_a_target_that_cannot_be(attn: Attn, folder: Path, target: str, said: str) -> None:
+    """A target that cannot be written is named, with exit status 3, and nothing is left behind."""
+    (folder / "sub").mkdir()
+    os.symlink("none/out.json", "dangling.json")
+    os.symlink("loop.json", "loop.json")
+    before = sorted(folder.iterdir())
+    done = attn("compute", "cat.yaml", "--json", "-o", target)
+    assert done.status == 3
+    assert "cannot write to" in done.err
+    assert said in done.err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_mode_and_link_stay(attn: Attn, folder: Path) -> None:
+    """An existing file keeps its mode, a link stays a link, and a new file gets what the umask leaves."""
+    target, link = folder / "target.json", folder / "link.json"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to("target.json")
+    mask = os.umask(0o027)
+    try:
+        assert attn("compute", "cat.yaml", "-o", "link.json").status == 0
+        assert attn("compute", "cat.yaml", "-o", "new.json").status == 0
+    finally:
+        os.umask(mask)
+    assert link.is_symlink()
+    assert json.loads(target.read_text())["schema"] == "attn/1"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (target, folder / "new.json")] == [0o640, 0o640]
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_a_fault_leaves_the_old_file(folder: Path, fault: BaseException) -> None:
+    """When writing stops halfway, the target is what it was, and no other file is there."""
+    (folder / "out.json").write_text("old")
+    before = sorted(folder.iterdir())
+
+    def halfway() -> object:
+        yield "new" * files.encoded.__globals__["CHUNK"]
+        raise fault
+
+    with pytest.raises(UnavailableError if isinstance(fault, OSError) else KeyboardInterrupt):
+        files.write_file("out.json", halfway())
+    assert (folder / "out.json").read_text() == "old"
+    assert sorted(folder.iterdir()) == before
+
+
+def test_several_at_once(sh: Shell) -> None:
+    """Runs that write the same file at the same time leave one whole result and nothing else."""
+    done = sh(
+        "for i in 1 2 3; do attn random --seq 40 --dim 8 --seed 1 -q -o out.json & done; wait;"
+        "python3 -m json.tool out.json > /dev/null && ls -A"
+    )
+    assert (done.stdout, done.stderr) == (b".bin\ncat.yaml\nout.json\n", b"")
+
+
+def test_devices_and_pipes_are_written_to(sh: Shell) -> None:
+    """What is no regular file is not replaced: devices, pipes, and a file that stdout appends to."""
+    done = sh(
+        "attn compute cat.yaml --json -o /dev/stdout; attn compute cat.yaml --json -o -;"
+        "echo first > log; attn compute cat.yaml --json -o /dev/stdout >> log; cat log;"
+        "mkfifo pipe; cat pipe & attn compute cat.yaml --json -o pipe; wait; test -p pipe"
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    one, two, first, three, four = done.stdout.splitlines()
+    assert first == b"first"
+    assert one == two == three == four
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"), [(name, suffix) for name, each in FORMATS.items() for suffix in each.suffixes]
+)
+def test_the_name_says_the_format(attn: Attn, folder: Path, name: str, suffix: str) -> None:
+    """Every ending that help lists gives the format that it stands for; --format wins over it."""
+    attn("compute", "cat.yaml", "-o", f"by_name{suffix.upper()}")
+    attn("compute", "cat.yaml", "--format", name, "-o", "by_format.other")
+    written = (folder / f"by_name{suffix.upper()}").read_bytes()
+    assert written == (folder / "by_format.other").read_bytes()
+    assert len(written) > 100
+
+
+def test_a_name_without_a_format(attn: Attn) -> None:
+    """A name that says no format is refused, with the endings that would."""
+    done = attn("compute", "cat.yaml", "-o", "result.doc")
+    assert done.status == 2
+    assert ".json" in done.err

@@ -1,0 +1,180 @@
+"""A result as JSON: strict, exact, and a problem file again."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from attncli.readers import load
+from attncli.render.json_document import problem_keys
+from attncli.render.json_text import json_text
+
+from .conftest import ROOT, Attn
+
+
+def strict(text: str) -> Any:
+    """Read JSON, refusing what the standard does not have."""
+
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+EVERY_KEY = """\
+name: everything
+source: a book, p. 3
+notes: [one, {two: [0.5, null, true]}]
+tokens: [a, b]
+context_tokens: ["1:30", "no", '0.50']
+Q: [[1, -0.0], [0.1, 1e-300]]
+K: [[1, 0], [0, 1], [1, 1]]
+V: [[1], [.inf], [3]]
+num_heads: 1
+temperature: 2
+scale: d_model
+mask: {causal: true, keep: [[1, 1, 0], [1, 0, 1]], additive: [[0, -inf, 0], [0, 0, 0]], offset: 1, keep_first: 1,
+  sliding_window: 2, window: {left: 1}}
+mask_fill: -1e9
+dtype: float32
+expected: {"weights[0]": [0.50, 0.5, "1.0"], output: [[1e-05], [28.4]]}
+expected_decimals: {weights: 2}
+expected_tolerance: 0.01
+"""
+
+
+def test_a_result_is_a_problem_file(attn: Attn, folder: Path) -> None:
+    """Computing a result again, from any file that configs hold, gives the same bytes."""
+    (folder / "every.yaml").write_text(EVERY_KEY.replace("scale: d_model", "scale: 0.3"))
+    problems = ["every.yaml", *map(str, sorted((ROOT / "configs").rglob("*.yaml")))]
+    once = attn("compute", *problems, "--format", "jsonl", "--detail", "-o", "once.jsonl")
+    twice = attn("compute", "once.jsonl", "--format", "jsonl", "--detail", "-o", "twice.jsonl")
+    assert (once.status, twice.status) == (0, 0)
+    assert (folder / "once.jsonl").read_bytes() == (folder / "twice.jsonl").read_bytes()
+    assert len((folder / "once.jsonl").read_text().splitlines()) == len(problems)
+    for line in (folder / "once.jsonl").read_text().splitlines():
+        strict(line)
+
+
+def test_every_key_is_written_as_it_was(folder: Path) -> None:
+    """Keys come out as they went in: only those given, words as words, printed digits as printed."""
+    (folder / "every.yaml").write_text(EVERY_KEY)
+    written = strict("".join(json_text(problem_keys(load("every.yaml")[0]))))
+    assert written["mask"] == {
+        "causal": True,
+        "keep": [[True, True, False], [True, False, True]],
+        "additive": [[0.0, "-Infinity", 0.0], [0.0, 0.0, 0.0]],
+        "window": {"left": 1},
+        "sliding_window": 2,
+        "keep_first": 1,
+        "offset": 1,
+    }
+    assert written["expected"] == {"weights[0]": ["0.50", 0.5, 1.0], "output": [[1e-05], [28.4]]}
+    assert written["V"] == [[1.0], ["Infinity"], [3.0]]
+    assert math.copysign(1, written["Q"][0][1]) == 1
+    assert written["notes"] == ["one", {"two": ["0.5", "null", "true"]}]
+    assert (written["scale"], written["temperature"]) == ("d_model", 2.0)
+    assert "fully_masked" not in written
+
+
+def test_the_document_says_how_it_was_made(attn: Attn) -> None:
+    """Beside the stages stand their declarations, details, checks and notes, and the scale as a number."""
+    document = strict(attn("compute", "cat.yaml", "--json", "--set", "divide_by=4", "--detail").out)
+    assert list(document)[0] == "schema"
+    assert list(document)[-2:] == ["stages", "meta"]
+    meta = document["meta"]
+    assert meta["scale"] == 0.25
+    assert [each["name"] for each in meta["stages"]] == list(document["stages"])
+    assert meta["stages"][-1] == {
+        "name": "output",
+        "formula": "A·V",
+        "axes": ["query", "dim"],
+        "shape": [3, 2],
+    }
+    assert set(meta["details"]) == {
+        *("row_max", "exp", "exp_sum", "row_sum", "lse", "entropy"),
+        "weighted_values",
+    }
+    assert meta["checks"]["nan"] == 0
+
+
+def test_only_the_stages_asked_for(attn: Attn) -> None:
+    """--stages keeps those, refuses an unknown one, and one that this problem does not have."""
+    done = attn("compute", "cat.yaml", "--json", "--stages", "weights, output")
+    assert list(strict(done.out)["stages"]) == ["weights", "output"]
+    unknown = attn("compute", "cat.yaml", "--json", "--stages", "weight")
+    assert (unknown.status, unknown.out) == (2, "")
+    assert 'no stage "weight"' in unknown.err
+    absent = attn("compute", "cat.yaml", "--json", "--stages", "masked")
+    assert (absent.status, absent.out) == (2, "")
+    assert "no stage masked" in absent.err
+
+
+def test_rows_stand_on_one_line_each() -> None:
+    """For people, there is a line for each key and each row of numbers, and the same content."""
+    value = {"X": np.eye(2), "n": np.zeros((1, 2, 2)), "meta": {"list": [{"a": [1, 2]}], "none": []}}
+    text = "".join(json_text(value, indent=True))
+    assert "    [1.0, 0.0],\n    [0.0, 1.0]\n  ],\n" in text
+    assert '      {"a": [1, 2]}\n' in text
+    assert strict(text) == strict("".join(json_text(value)))
+
+
+@given(arrays.arrays(np.float64, arrays.array_shapes(max_dims=4, max_side=3), elements=st.floats()))
+def test_numbers_read_back_exactly(array: np.ndarray) -> None:
+    """Every float comes back as it was, −0 as 0, and what is not finite as a word."""
+    words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+    def numbers(value: Any) -> Any:
+        return list(map(numbers, value)) if isinstance(value, list) else words.get(value, value)
+
+    text = "".join(json_text(array))
+    assert not re.search(r"-0\.0[],]", text)
+    np.testing.assert_array_equal(np.array(numbers(strict(text))), array + 0.0)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+def test_any_notes_are_strict(value: Any) -> None:
+    """Whatever stands in free text comes out as strict JSON, in ASCII when that is asked for."""
+    strict("".join(json_text({"notes": value})))
+    assert "".join(json_text({"notes": value}, ascii_only=True)).isascii()
+
+
+def test_large_arrays_are_as_fast_as_plain_json() -> None:
+    """A million numbers take about as long as the standard library takes for a plain list."""
+    array = np.random.default_rng(0).random((1000, 1000))
+
+    def best(write: Any) -> float:
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            write()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    ours = best(lambda: sum(len(piece) for piece in json_text(array)))
+    assert ours < 1.6 * best(lambda: len(json.dumps(array.tolist())))
+    assert max(len(piece) for piece in json_text(array)) < 30_000
+
+
+@pytest.mark.parametrize(
+    ("scores", "word", "nan"), [("nan, 0", "NaN", 4), ("-inf, 0", "-Infinity", 0), ("inf, 0", "Infinity", 3)]
+)
+def test_numbers_that_json_lacks_are_words(
+    attn: Attn, folder: Path, scores: str, word: str, nan: int
+) -> None:
+    """A result that holds NaN or infinity is strict JSON all the same, and counts its NaN."""
+    (folder / "odd.yaml").write_text(f"scores: [[{scores}]]\nV: [[1], [2]]\nd_k: 1\n")
+    document = strict(attn("compute", "odd.yaml", "--json").out)
+    assert document["scores"][0][0] == word
+    assert document["stages"]["scaled"][0][0] == word
+    assert document["meta"]["checks"]["nan"] == nan

@@ -1,0 +1,105 @@
+"""What would not fit in memory is refused before it is taken."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attncli import memory
+from attncli.core.attention import Inputs
+from attncli.errors import UnavailableError
+from attncli.readers import load
+from attncli.resolve import resolve
+from attncli.trace import Value
+
+from .conftest import Attn, Shell
+
+
+def test_a_long_sequence_is_refused_at_once(sh: Shell) -> None:
+    """30,000 tokens under ulimit -v end with exit status 3, the size, the limit, and what would fit."""
+    done = sh(
+        'python3 -c \'import sys; print("X:"); sys.stdout.write("- [0, 1]\\n" * 30000)\' > long.yaml;'
+        "ulimit -v 4000000; attn compute long.yaml --json -o long.json; echo $?; ls *.json 2>/dev/null"
+    )
+    err = done.stderr.decode()
+    assert done.stdout == b"3\n"
+    assert re.match(r"error: this needs 33\.5 GiB of memory, and 3\.\d GiB is left \(ulimit -v\)\n", err)
+    assert re.search(r"fix: a sequence of at most (8|9)\d00 tokens\n", err)
+
+
+def test_too_much_to_draw_is_refused(attn: Attn) -> None:
+    """`random` measures its matrices before it draws them."""
+    done = attn("random", "--seq", "10000000", "--dim", "10000000")
+    assert done.status == 3
+    assert "GiB" in done.err
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
+    """Leave so many bytes."""
+    monkeypatch.setattr(memory, "available", lambda: (left, "a test"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "arrays"),
+    [
+        ("X: [[1], [2], [3]]", 3),
+        ("X: [[1], [2], [3]]\nmask: causal", 4),
+        ("scores: [[1, 2, 3], [1, 2, 3], [1, 2, 3]]\nd_k: 1", 2),
+        ("scaled: [[1, 2, 3], [1, 2, 3], [1, 2, 3]]", 1),
+        ("masked: [[1, 2, 3], [1, 2, 3], [1, 2, 3]]", 1),
+    ],
+)
+@pytest.mark.parametrize(("dtype", "size"), [("float64", 8), ("float32", 4), ("float16", 4)])
+def test_stages_are_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, problem: str, arrays: int, dtype: str, size: int
+) -> None:
+    """Counted is each stage with a number for each pair of query and key, and two on the way."""
+    (folder / "counted.yaml").write_text(problem)
+    inputs = resolve(load("counted.yaml")[0]).inputs
+    need = (arrays + memory.PASSING) * 9 * size
+    limit(monkeypatch, need)
+    memory.require_stages(inputs, dtype)
+    limit(monkeypatch, need - 1)
+    with pytest.raises(UnavailableError, match="left"):
+        memory.require_stages(inputs, dtype)
+
+
+def test_batches_heads_and_details_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size grows with batch and heads; details add the exponentials and a number for each value."""
+    q = Value(np.zeros((5, 4, 3, 2)), "Q")
+    inputs = Inputs(q=q, k=q, v=q, batch=True, by_head=True, num_heads=4, num_kv_heads=4, seq_q=3, seq_k=3)
+    need = (3 + memory.PASSING + 1 + 2) * 5 * 4 * 9 * 8
+    limit(monkeypatch, need)
+    memory.require_stages(inputs, "float64", large_details=True)
+    limit(monkeypatch, need - 1)
+    with pytest.raises(UnavailableError, match="left") as caught:
+        memory.require_stages(inputs, "float64", large_details=True)
+    assert "--dtype float32" in caught.value.fix
+    assert "--detail" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("0::/a/b", ("memory.max", "memory.current", "a")),
+        ("5:memory:/a/b", ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory/a")),
+    ],
+)
+def test_control_groups_are_asked(tmp_path: Path, version: str, names: tuple[str, str, str]) -> None:
+    """The tightest of the groups around the process counts, less what they use and cannot give back."""
+    most, used, inside = names
+    group = tmp_path / inside / "b"
+    group.mkdir(parents=True)
+    for folder, limit_text in (
+        (group, "max" if most == "memory.max" else str(2**63)),
+        (group.parent, "1000"),
+    ):
+        (folder / most).write_text(limit_text + "\n")
+        (folder / used).write_text("700\n")
+        (folder / "memory.stat").write_text("anon 500\ninactive_file 200\n")
+    (tmp_path / "own").write_text(version + "\n")
+    found = list(memory._control_group(tmp_path, tmp_path / "own"))
+    assert min(found) == (500, "limit of the control group")
