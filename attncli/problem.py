@@ -1,24 +1,32 @@
 """The problem file's keys, declared once.
 
-Readers, options, help, schema and documentation are all made from the fields of `Problem` and
-`Mask`: their names, kinds, defaults, choices and help texts stand here and nowhere else.
+Readers, options, help, schema and documentation are all made from the fields of `Problem` and of
+the records in it: their names, kinds, defaults, choices and help texts stand here and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from enum import Enum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from attncli.errors import Path, Place
-
-if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
-    import numpy as np
-    from numpy.typing import NDArray
+from attncli.keys import Array, Key, Kind, key, keys
+from attncli.presets import PRESETS
+from attncli.records import (
+    T5,
+    AdditiveScore,
+    Alibi,
+    Dropout,
+    Mask,
+    Rms,
+    Rope,
+    Sinusoidal,
+    Variant,
+)
 
 __all__ = [
+    "T5",
     "WORDS",
     "AdditiveScore",
     "Alibi",
@@ -33,246 +41,12 @@ __all__ = [
     "Rope",
     "Sinusoidal",
     "Source",
-    "T5",
     "Variant",
     "keys",
 ]
 
-Array: TypeAlias = "NDArray[np.generic]"
-
 WORDS = ("identity", "zeros", "ones")
 """What may stand for an array whose shape follows from the others."""
-
-
-class Kind(Enum):
-    """What a key's value looks like; each kind has one parser in `attncli.readers.values`."""
-
-    ARRAY = "an array of numbers"
-    BOOLEANS = "an array of true and false (or 1 and 0)"
-    SOURCES = "an array, or a mapping of K and V to one array each"
-    LABELS = "a list of labels"
-    TEXT = "text"
-    INTEGER = "an integer"
-    INTEGERS = "a list of integers"
-    NUMBER = "a number"
-    FLAG = "true or false"
-    CHOICE = "one of the choices"
-    NUMBER_OR_CHOICE = "a number, or one of the choices"
-    AXES = "the names of the axes, in order"
-    NAMED_CHOICES = "one of the choices, or a mapping of names to one of them each"
-    CACHE = "a mapping of K and V to one array each"
-    NUMBERS = "a list of numbers"
-    NUMBER_OR_NUMBERS = "a number, or a list of them"
-    WINDOW = "a mapping of left and right to a number of keys"
-    RECORD = "a mapping of its own keys"
-    VARIANT = "one of the choices, a mapping of one of them to its own keys, or an array where that is said"
-    MASK = "causal, an array of true and false, or a mapping"
-    EXPECTED = "a mapping of stages, or parts of stages, to numbers as printed"
-    DECIMALS = "an integer, or a mapping of stages to one integer each"
-    STAGES = "a mapping of stages to arrays"
-    ANYTHING = "anything"
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One key of the problem file.
-
-    Args:
-        name: The key as it is written.
-        kind: What its value looks like.
-        help: One line for ``--help``, the schema and the documentation.
-        default: What holds when the key is absent, as a reader would say it.
-        choices: The words it takes; for `Kind.AXES`, the sets of axes that it may order.
-        minimum: The smallest number it takes.
-        above: The number that it must exceed.
-        records: For `Kind.RECORD`, the class that declares its keys, under the empty name; for
-            `Kind.VARIANT`, the class, or the kind of value, of each choice that has settings.
-        array: Whether an array may stand here as well.
-        several: Whether a list of values may stand here as well.
-    """
-
-    name: str
-    kind: Kind
-    help: str
-    default: str
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    above: float | None = None
-    records: Mapping[str, type | Kind] = MappingProxyType({})
-    array: bool = False
-    several: bool = False
-
-
-def _key(
-    kind: Kind,
-    help: str,  # noqa: A002  (the word that command lines use for it)
-    *,
-    value: Any = None,
-    default: str = "",
-    **limits: Any,
-) -> Any:
-    shown = default or (
-        "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    )
-    return field(default=value, metadata={"kind": kind, "help": help, "default": shown, **limits})
-
-
-def keys(declaration: type) -> Iterator[Key]:
-    """Yield the keys that `Problem`, `Mask` or a record declares, in the order in which they are written."""
-    for each in fields(declaration):
-        if each.metadata:
-            yield Key(each.name, **each.metadata)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mask:
-    """Which query may attend to which key. What is given together is combined with *and*."""
-
-    causal: bool = _key(Kind.FLAG, "Each query sees the keys up to its own position.", value=False)
-    keep: Array | None = _key(Kind.BOOLEANS, "True where a query may see a key.")
-    drop: Array | None = _key(Kind.BOOLEANS, "True where a query may not see a key.")
-    additive: Array | None = _key(Kind.ARRAY, "Numbers added to the scores; -inf hides a key.")
-    key_padding: Array | None = _key(
-        Kind.BOOLEANS, "True where a key is real, per item of the batch: (batch, keys) or (keys)."
-    )
-    query_padding: Array | None = _key(
-        Kind.BOOLEANS, "True where a query is real; the output of the other rows is zero."
-    )
-    lengths: tuple[int, ...] | None = _key(
-        Kind.INTEGERS, "How many keys are real, for each item of the batch.", minimum=0
-    )
-    window: Mapping[str, int] | None = _key(
-        Kind.WINDOW, "How many keys to the left and right are in sight; the query's own is not counted."
-    )
-    sliding_window: int | None = _key(
-        Kind.INTEGER,
-        "How many keys are in sight, up to and with the query's own; also to the right when not causal.",
-        minimum=1,
-    )
-    keep_first: int | None = _key(
-        Kind.INTEGER, "How many keys at the start stay in sight of every window.", minimum=0
-    )
-    align: str | None = _key(
-        Kind.CHOICE,
-        "Which corner the diagonal of causal and windows runs through when queries and keys differ in number.",
-        choices=("top_left", "bottom_right"),
-    )
-    offset: int | None = _key(Kind.INTEGER, "Position of the first query among the keys, instead of align.")
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A choice that has settings of its own.
-
-    Args:
-        name: The choice.
-        value: Its record, or its array.
-    """
-
-    name: str
-    value: Any
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sinusoidal:
-    """Sines and cosines of the position, as in the paper."""
-
-    base: float = _key(Kind.NUMBER, "Ratio of the slowest wave to the fastest.", value=10000.0, above=0)
-    layout: str = _key(
-        Kind.CHOICE,
-        "interleaved: sine and cosine take turns; half: all sines first.",
-        value="interleaved",
-        choices=("interleaved", "half"),
-    )
-    offset: int = _key(Kind.INTEGER, "Position of the first token.", value=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rope:
-    """Rotation of queries and keys by their positions. The angles come from base, or as they are given."""
-
-    pairing: str | None = _key(
-        Kind.CHOICE,
-        "half pairs number i with i + dim/2 (Llama in Hugging Face), interleaved 2i with 2i + 1 (the paper, Meta's Llama).",
-        default="must be said",
-        choices=("half", "interleaved"),
-    )
-    base: float = _key(Kind.NUMBER, "The base of the frequencies base^(-2i/dim).", value=10000.0, above=0)
-    dim: int | None = _key(
-        Kind.INTEGER, "How many numbers of a head are rotated; even.", default="head_dim", minimum=2
-    )
-    offset: int | None = _key(
-        Kind.INTEGER, "Position of the first query.", default="0, or the length of past"
-    )
-    positions: tuple[int, ...] | None = _key(
-        Kind.INTEGERS, "Positions of the queries; those of the keys too where there are as many."
-    )
-    inv_freq: tuple[float, ...] | None = _key(
-        Kind.NUMBERS, "Frequency of each pair in radians per position, instead of base."
-    )
-    angles: Array | None = _key(Kind.ARRAY, "Angle of each pair for each position, (seq, pairs).")
-    unit: str = _key(Kind.CHOICE, "What angles are in.", value="radians", choices=("radians", "degrees"))
-    cos: Array | None = _key(Kind.ARRAY, "Cosines, (seq, pairs) or (seq, dim), with sin.")
-    sin: Array | None = _key(Kind.ARRAY, "Sines, (seq, pairs) or (seq, dim), with cos.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rms:
-    """RMS norm over the numbers of a head."""
-
-    eps: float = _key(Kind.NUMBER, "Added to the mean square.", value=1e-6, minimum=0)
-    weight_Q: Array | None = _key(Kind.ARRAY, "Multiplies the normed queries, (head_dim).")
-    weight_K: Array | None = _key(Kind.ARRAY, "Multiplies the normed keys, (head_dim).")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdditiveScore:
-    """The small network of Bahdanau et al. 2014."""
-
-    W_q: Array | None = _key(Kind.ARRAY, "Weight of the queries, (dim, hidden).", default="identity")
-    W_k: Array | None = _key(Kind.ARRAY, "Weight of the keys, (dim, hidden).", default="identity")
-    v: Array | None = _key(Kind.ARRAY, "Weight of the hidden numbers, (hidden).", default="ones")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alibi:
-    """A penalty that grows with the distance, steeper for some heads than for others."""
-
-    slopes: str | tuple[float, ...] = _key(
-        Kind.NUMBERS,
-        "author: as in the published code, for any number of heads; geometric: 2^(-8i/n); or a list.",
-        value="author",
-        choices=("author", "geometric"),
-    )
-    form: str = _key(
-        Kind.CHOICE,
-        "What is added to the score of query i and key j.",
-        value="-m*|i-j|",
-        choices=("-m*|i-j|", "-m*(i-j)", "m*(i-j)", "m*j"),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class T5:
-    """A learned bias for each bucket of distances."""
-
-    table: Array | None = _key(
-        Kind.ARRAY, "One row per bucket, one column per head.", default="must be given"
-    )
-    bidirectional: bool = _key(
-        Kind.FLAG, "Keys after the query have buckets of their own (the encoder).", value=True
-    )
-    buckets: int | None = _key(Kind.INTEGER, "Number of buckets.", default="rows of table", minimum=2)
-    max_distance: int = _key(Kind.INTEGER, "From here on all distances share a bucket.", value=128, minimum=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dropout:
-    """Weights that are dropped, by a seed or by a given array."""
-
-    p: float = _key(Kind.NUMBER, "Share of the weights that is dropped.", value=0.0, minimum=0)
-    seed: int | None = _key(Kind.INTEGER, "Seed of the draw.", default="0", minimum=0)
-    keep: Array | None = _key(Kind.BOOLEANS, "True where a weight stays, instead of a draw.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +76,6 @@ class Source:
         return Place(self.name, *(self.locate(path) or ()))
 
 
-_WEIGHT_LAYOUTS = ("in out", "out in", "head in dim", "in head dim")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One attention problem, as it was written: arrays in the layout that the file states.
@@ -314,71 +85,72 @@ class Problem:
     """
 
     # free text
-    name: str | None = _key(Kind.TEXT, "What the problem is called.")
-    source: str | None = _key(Kind.TEXT, "Where it comes from.")
-    notes: Any = _key(Kind.ANYTHING, "Remarks, carried through.")
+    name: str | None = key(Kind.TEXT, "What the problem is called.")
+    source: str | None = key(Kind.TEXT, "Where it comes from.")
+    notes: Any = key(Kind.ANYTHING, "Remarks, carried through.")
 
     # labels
-    tokens: tuple[str, ...] | None = _key(
+    tokens: tuple[str, ...] | None = key(
         Kind.LABELS, "Labels of the queries, and of the keys in self-attention.", default="0, 1, 2, …"
     )
-    context_tokens: tuple[str, ...] | None = _key(
+    context_tokens: tuple[str, ...] | None = key(
         Kind.LABELS, "Labels of the keys in cross-attention.", default="0, 1, 2, …"
     )
 
     # where the data starts
-    X: Array | str | None = _key(Kind.ARRAY, "One vector for each token.")
-    context: Array | Mapping[str, Array] | str | None = _key(
+    X: Array | str | None = key(Kind.ARRAY, "One vector for each token.")
+    context: Array | Mapping[str, Array] | str | None = key(
         Kind.SOURCES, "The vectors that keys and values come from, instead of X.", default="X"
     )
-    W_Q: Array | str | None = _key(Kind.ARRAY, "Weight of the queries: Q = X·W_Q.")
-    W_K: Array | str | None = _key(Kind.ARRAY, "Weight of the keys.")
-    W_V: Array | str | None = _key(Kind.ARRAY, "Weight of the values.")
-    b_Q: Array | str | None = _key(Kind.ARRAY, "Bias of the queries.")
-    b_K: Array | str | None = _key(Kind.ARRAY, "Bias of the keys.")
-    b_V: Array | str | None = _key(Kind.ARRAY, "Bias of the values.")
-    Q: Array | str | None = _key(Kind.ARRAY, "Queries, when they are given rather than computed.")
-    K: Array | str | None = _key(Kind.ARRAY, "Keys.")
-    V: Array | str | None = _key(Kind.ARRAY, "Values; without them the last stage is weights.")
-    scores: Array | None = _key(Kind.ARRAY, "Raw scores Q·Kᵀ, when they are what is known.")
-    scaled: Array | None = _key(Kind.ARRAY, "Scores after scaling.")
-    masked: Array | None = _key(Kind.ARRAY, "Scores after scaling and mask; may hold -inf.")
-    d_k: int | None = _key(Kind.INTEGER, "Width of a key, for the scale when the start is scores.", minimum=1)
-    W_QKV: Array | None = _key(Kind.ARRAY, "W_Q, W_K and W_V in one, as fused says.")
-    b_QKV: Array | None = _key(Kind.ARRAY, "b_Q, b_K and b_V in one.")
-    fused: str | None = _key(
+    W_Q: Array | str | None = key(Kind.ARRAY, "Weight of the queries: Q = X·W_Q.")
+    W_K: Array | str | None = key(Kind.ARRAY, "Weight of the keys.")
+    W_V: Array | str | None = key(Kind.ARRAY, "Weight of the values.")
+    b_Q: Array | str | None = key(Kind.ARRAY, "Bias of the queries.")
+    b_K: Array | str | None = key(Kind.ARRAY, "Bias of the keys.")
+    b_V: Array | str | None = key(Kind.ARRAY, "Bias of the values.")
+    Q: Array | str | None = key(Kind.ARRAY, "Queries, when they are given rather than computed.")
+    K: Array | str | None = key(Kind.ARRAY, "Keys.")
+    V: Array | str | None = key(Kind.ARRAY, "Values; without them the last stage is weights.")
+    scores: Array | None = key(Kind.ARRAY, "Raw scores Q·Kᵀ, when they are what is known.")
+    scaled: Array | None = key(Kind.ARRAY, "Scores after scaling.")
+    masked: Array | None = key(Kind.ARRAY, "Scores after scaling and mask; may hold -inf.")
+    d_k: int | None = key(Kind.INTEGER, "Width of a key, for the scale when the start is scores.", minimum=1)
+    W_QKV: Array | None = key(Kind.ARRAY, "W_Q, W_K and W_V in one, as fused says.")
+    b_QKV: Array | None = key(Kind.ARRAY, "b_Q, b_K and b_V in one.")
+    fused: str | None = key(
         Kind.CHOICE,
         "How W_QKV lies: block [Q|K|V] (GPT-2, nn.MultiheadAttention), per_head [q|k|v] for each head "
         "(GPT-NeoX, BLOOM), per_group [q…|k|v] for each key-value head (Falcon).",
         default="must be said",
         choices=("block", "per_head", "per_group"),
     )
-    past: Mapping[str, Array] | None = _key(
+    past: Mapping[str, Array] | None = key(
         Kind.CACHE, "Keys and values of earlier tokens, {K: …, V: …}, put before the new ones."
     )
-    W_O: Array | str | None = _key(Kind.ARRAY, "Weight of the output, after the heads.")
-    b_O: Array | str | None = _key(Kind.ARRAY, "Bias of the output.")
+    W_O: Array | str | None = key(Kind.ARRAY, "Weight of the output, after the heads.")
+    b_O: Array | str | None = key(Kind.ARRAY, "Bias of the output.")
 
     # layouts
-    x_layout: str | None = _key(
+    x_layout: str | None = key(
         Kind.AXES,
         "Axes of X and context.",
         default="by rank: seq dim, batch seq dim",
         choices=("seq dim", "batch seq dim"),
     )
-    qkv_layout: str | None = _key(
+    qkv_layout: str | None = key(
         Kind.AXES,
         "Axes of Q, K and V.",
         default="by rank: seq dim, batch seq dim, batch head seq dim",
         choices=("seq dim", "batch seq dim", "head seq dim", "batch head seq dim"),
     )
-    weight_layout: str | Mapping[str, str] | None = _key(
+    weight_layout: str | Mapping[str, str] | None = key(
         Kind.NAMED_CHOICES,
         "Axes of the weights: in out is y = xW, out in is nn.Linear's y = xWᵀ.",
         default="in out",
-        choices=_WEIGHT_LAYOUTS,
+        choices=("in out", "out in", "head in dim", "in head dim"),
+        names=("W_Q", "W_K", "W_V", "W_QKV", "W_O"),
     )
-    mask_layout: str | None = _key(
+    mask_layout: str | None = key(
         Kind.AXES,
         "Axes of the arrays in mask.",
         default="by rank: query key, batch head query key",
@@ -386,14 +158,14 @@ class Problem:
     )
 
     # heads
-    num_heads: int | None = _key(Kind.INTEGER, "Number of query heads.", default="1", minimum=1)
-    num_kv_heads: int | None = _key(
+    num_heads: int | None = key(Kind.INTEGER, "Number of query heads.", default="1", minimum=1)
+    num_kv_heads: int | None = key(
         Kind.INTEGER,
         "Number of key-value heads; num_heads is a multiple of it.",
         default="num_heads",
         minimum=1,
     )
-    kv_head_map: str = _key(
+    kv_head_map: str = key(
         Kind.CHOICE,
         "Which key-value head serves query head h: repeat is h // group, tile is h mod num_kv_heads.",
         value="repeat",
@@ -401,30 +173,30 @@ class Problem:
     )
 
     # scale
-    scale: float | str | None = _key(
+    scale: float | str | None = key(
         Kind.NUMBER_OR_CHOICE,
         "What the scores are multiplied by; d_model is 1/√d_model.",
         default="1/√d_k",
         choices=("none", "d_model"),
     )
-    divide_by: float | None = _key(Kind.NUMBER, "What the scores are divided by, instead of scale.")
-    temperature: float = _key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", above=0)
+    divide_by: float | None = key(Kind.NUMBER, "What the scores are divided by, instead of scale.")
+    temperature: float = key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", above=0)
 
     # positions, and how a query and a key are compared
-    position_encoding: Variant | Array | None = _key(
+    position_encoding: Variant | Array | None = key(
         Kind.VARIANT,
         "Added to X: sines and cosines, or an array of one row per token.",
         default="none",
         records={"sinusoidal": Sinusoidal},
         array=True,
     )
-    rope: Rope | None = _key(
+    rope: Rope | None = key(
         Kind.RECORD, "Rotates queries and keys by their positions.", default="none", records={"": Rope}
     )
-    qk_norm: Variant | None = _key(
+    qk_norm: Variant | None = key(
         Kind.VARIANT, "Norms queries and keys, per head.", default="none", records={"rms": Rms}
     )
-    score: Variant | str = _key(
+    score: Variant | str = key(
         Kind.VARIANT,
         "How a query and a key are compared: by their product, their cosine, tanh of their sum "
         "(Bahdanau), or through a weight (Luong).",
@@ -434,8 +206,8 @@ class Problem:
     )
 
     # between scores and weights
-    softcap: float | None = _key(Kind.NUMBER, "c: bends the scores to c·tanh(z/c).", default="none", above=0)
-    bias: Any = _key(
+    softcap: float | None = key(Kind.NUMBER, "c: bends the scores to c·tanh(z/c).", default="none", above=0)
+    bias: Any = key(
         Kind.VARIANT,
         "Added to the scores: an array, ALiBi, T5's relative bias, or a list of these.",
         default="none",
@@ -443,78 +215,86 @@ class Problem:
         array=True,
         several=True,
     )
-    bias_position: str = _key(
+    bias_position: str = key(
         Kind.CHOICE,
         "Where the bias is added.",
         value="after_softcap",
         choices=("after_softcap", "before_softcap", "before_scale"),
     )
-    mask: Mask | None = _key(Kind.MASK, "Which query may attend to which key.", default="none")
-    mask_fill: float | str = _key(
+    mask: Mask | None = key(Kind.MASK, "Which query may attend to which key.", default="none")
+    mask_fill: float | str = key(
         Kind.NUMBER_OR_CHOICE,
         "What is added to a masked score; finfo_min is the dtype's most negative number.",
         value=float("-inf"),
         default="-inf",
         choices=("finfo_min",),
     )
-    fully_masked: str = _key(
+    fully_masked: str = key(
         Kind.CHOICE,
         "Weights of a query that sees no key.",
         value="zeros",
         choices=("zeros", "nan", "error"),
     )
-    masked_values: str = _key(
+    masked_values: str = key(
         Kind.CHOICE,
         "Whether a NaN or infinity at a masked position stays out of the result, or spreads as in IEEE arithmetic.",
         value="exclude",
         choices=("exclude", "ieee"),
     )
-    mask_when: str = _key(
+    mask_when: str = key(
         Kind.CHOICE,
         "Whether the mask comes before softmax, or takes weights away after it.",
         value="before_softmax",
         choices=("before_softmax", "after_softmax", "after_softmax_renormalized"),
     )
-    sink: float | tuple[float, ...] | None = _key(
+    sink: float | tuple[float, ...] | None = key(
         Kind.NUMBER_OR_NUMBERS,
         "An extra score that takes weight and holds no value; one number, or one per query head.",
         default="none",
     )
-    normalize: str = _key(
+    normalize: str = key(
         Kind.CHOICE,
         "What makes weights of scores: softmax, dividing by their sum, or nothing.",
         value="softmax",
         choices=("softmax", "sum", "none"),
     )
-    dropout: Dropout | None = _key(
+    dropout: Dropout | None = key(
         Kind.RECORD, "Drops weights, as in training.", default="none", records={"": Dropout}
     )
-    dtype: str | Mapping[str, str] = _key(
+    dtype: str | Mapping[str, str] = key(
         Kind.NAMED_CHOICES,
         "Precision, for all or as {qk, softmax, pv}; float16 and bfloat16 round after every stage.",
         value="float64",
         choices=("float64", "float32", "float16", "bfloat16"),
+        names=("qk", "softmax", "pv"),
+    )
+
+    like: str | None = key(
+        Kind.CHOICE,
+        "A library whose way fills in what the problem leaves open; what that is, is printed.",
+        default="none",
+        choices=tuple(PRESETS),
     )
 
     # what somebody printed
-    expected: Mapping[str, Expected] | None = _key(
+    expected: Mapping[str, Expected] | None = key(
         Kind.EXPECTED, "Numbers as printed, by stage or part of a stage, such as weights[1,2]."
     )
-    expected_decimals: int | Mapping[str, int] | None = _key(
+    expected_decimals: int | Mapping[str, int] | None = key(
         Kind.DECIMALS, "Decimals as printed.", default="those of the text", minimum=0
     )
-    expected_tolerance: float | None = _key(
+    expected_tolerance: float | None = key(
         Kind.NUMBER, "Allowance on top of the last printed digit.", default="0", minimum=0
     )
-    expected_in: str | Mapping[str, str] | None = _key(
+    expected_in: str | Mapping[str, str] | None = key(
         Kind.NAMED_CHOICES, "percent where numbers are printed as percentages.", choices=("percent",)
     )
 
     # what a result adds
-    schema: str | None = _key(Kind.TEXT, "Version of the document; attn/1.")
-    stages: Mapping[str, Any] | None = _key(
+    schema: str | None = key(Kind.TEXT, "Version of the document; attn/1.")
+    stages: Mapping[str, Any] | None = key(
         Kind.STAGES, "Stages of an earlier result; kept out of the computation."
     )
-    meta: Any = _key(Kind.ANYTHING, "How an earlier result was made; kept out of the computation.")
+    meta: Any = key(Kind.ANYTHING, "How an earlier result was made; kept out of the computation.")
 
     origin: Source = field(default_factory=Source)

@@ -6,12 +6,12 @@ import math
 import pathlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.problem import Expected, Key, Kind, Mask, Problem, keys
+from attncli.problem import Expected, Key, Kind, Mask, Variant, keys
 from attncli.readers.arrays import boolean_array, number_array, number_array_or_word
 from attncli.readers.expected import expected
 from attncli.readers.labels import labels
@@ -53,13 +53,13 @@ Parser: TypeAlias = Callable[[Tree, Slot], Any]
 
 
 def parse_mapping(
-    tree: Mapping[str, Tree], declaration: type[Problem | Mask], path: Path, folder: pathlib.Path
+    tree: Mapping[str, Tree], declaration: type, path: Path, folder: pathlib.Path
 ) -> dict[str, Any]:
-    """Read the keys of a problem or of its mask.
+    """Read the keys of a problem, or of a record in it.
 
     Args:
         tree: What the file says under each key.
-        declaration: `Problem` or `Mask`.
+        declaration: `Problem`, or a record in it.
         path: Where the mapping stands.
         folder: What file names are relative to.
 
@@ -83,11 +83,21 @@ def _booleans(value: Tree, slot: Slot) -> Any:
     return boolean_array(value, slot.path, slot.folder)
 
 
+def _cache(value: Tree, slot: Slot) -> dict[str, Any]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where K and V were expected",
+            path=slot.path,
+            fix=f"write {slot.key.name}: {{K: …, V: …}}",
+        )
+    check_names(value, ("K", "V"), slot.path)
+    return {name: number_array(value[name], (*slot.path, name), slot.folder) for name in value}
+
+
 def _sources(value: Tree, slot: Slot) -> Any:
     if not isinstance(value, dict) or "random" in value:
         return _array(value, slot)
-    check_names(value, ("K", "V"), slot.path)
-    return {name: number_array(value[name], (*slot.path, name), slot.folder) for name in value}
+    return _cache(value, slot)
 
 
 def _text(value: Tree, slot: Slot) -> str | None:
@@ -112,15 +122,83 @@ def _integers(value: Tree, slot: Slot) -> tuple[int, ...]:
 
 
 def _number(value: Tree, slot: Slot) -> float:
-    result = real(value, slot.path)
-    key, name = slot.key, cell_name(slot.path)
+    return _within(real(value, slot.path), slot.key, slot.path)
+
+
+def _within(result: float, key: Key, path: Path) -> float:
+    name = cell_name(path)
     if math.isinf(result) and "inf" not in key.default:
-        raise InputError(f"{name} is infinite", path=slot.path, fix="write a finite number")
+        raise InputError(f"{name} is infinite", path=path, fix="write a finite number")
     if key.minimum is not None and result < key.minimum:
-        raise InputError(f"{name} is {result:g}, and must be at least {key.minimum:g}", path=slot.path)
+        raise InputError(f"{name} is {result:g}, and must be at least {key.minimum:g}", path=path)
     if key.above is not None and result <= key.above:
-        raise InputError(f"{name} is {result:g}, and must be greater than {key.above:g}", path=slot.path)
+        raise InputError(f"{name} is {result:g}, and must be greater than {key.above:g}", path=path)
     return result
+
+
+def _numbers(value: Tree, slot: Slot) -> str | tuple[float, ...]:
+    if isinstance(value, str) and value.strip() in slot.key.choices:
+        return value.strip()
+    if not isinstance(value, list) or not value:
+        words = "".join(f", or {word}" for word in slot.key.choices)
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where a list of numbers{words} was expected",
+            path=slot.path,
+            fix=f"write {slot.key.name}: [0.5, 0.25]",
+        )
+    paths = [(*slot.path, i) for i in range(len(value))]
+    return tuple(_within(real(item, path), slot.key, path) for item, path in zip(value, paths, strict=True))
+
+
+def _number_or_numbers(value: Tree, slot: Slot) -> float | str | tuple[float, ...]:
+    return _numbers(value, slot) if isinstance(value, list) else _number(value, slot)
+
+
+def _record(value: Tree, slot: Slot) -> Any:
+    return _filled(value, slot, slot.key.records[""])
+
+
+def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
+    """Read what a record, or a choice with a value of its own, is set to."""
+    if isinstance(declaration, Kind):
+        return PARSERS[declaration](value, slot)
+    if isinstance(value, Plain) and not value:
+        value = {}
+    if not isinstance(value, dict):
+        names = ", ".join(key.name for key in keys(declaration))
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected",
+            path=slot.path,
+            context=f"its keys: {names}",
+            fix=f"write {slot.path[-1]}: {{…: …}}",
+        )
+    return declaration(**parse_mapping(value, declaration, slot.path, slot.folder))
+
+
+def _variant(value: Tree, slot: Slot) -> Any:
+    """Read a choice, with its settings where it has any; or an array, or several of these."""
+    key = slot.key
+    if key.several and isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        one = replace(key, several=False)
+        slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
+        return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
+    if key.array and not (isinstance(value, dict) and "random" not in value) and value not in (*key.records,):
+        return number_array(value, slot.path, slot.folder)
+    if isinstance(value, dict):
+        check_names(value, (*key.records,), slot.path)
+        if len(value) != 1:
+            raise InputError(
+                f"{cell_name(slot.path)} names {len(value)} ways, and takes one",
+                path=slot.path,
+                context=f"one of: {', '.join(key.records)}",
+                fix="write each as an item of a list, to have them added up" if key.several else "keep one",
+            )
+        (name, settings), *_ = value.items()
+        return Variant(name, _filled(settings, Slot(key, (*slot.path, name), slot.folder), key.records[name]))
+    chosen = choice(value, slot.path, (*key.choices, *key.records))
+    if chosen in key.choices:
+        return chosen
+    return Variant(chosen, _filled({}, Slot(key, (*slot.path, chosen), slot.folder), key.records[chosen]))
 
 
 def _flag(value: Tree, slot: Slot) -> bool:
@@ -165,8 +243,8 @@ def _axes(value: Tree, slot: Slot) -> str:
 def _named_choices(value: Tree, slot: Slot) -> str | dict[str, str]:
     if not isinstance(value, dict):
         return choice(value, slot.path, slot.key.choices)
-    if slot.key.name == "weight_layout":
-        check_names(value, [key.name for key in keys(Problem) if key.name.startswith("W_")], slot.path)
+    if slot.key.names:
+        check_names(value, slot.key.names, slot.path)
     return {name: choice(item, (*slot.path, name), slot.key.choices) for name, item in value.items()}
 
 
@@ -237,7 +315,12 @@ PARSERS: Mapping[Kind, Parser] = MappingProxyType(
         Kind.NUMBER_OR_CHOICE: _number_or_choice,
         Kind.AXES: _axes,
         Kind.NAMED_CHOICES: _named_choices,
+        Kind.CACHE: _cache,
+        Kind.NUMBERS: _numbers,
+        Kind.NUMBER_OR_NUMBERS: _number_or_numbers,
         Kind.WINDOW: _window,
+        Kind.RECORD: _record,
+        Kind.VARIANT: _variant,
         Kind.MASK: _mask,
         Kind.EXPECTED: _expected,
         Kind.DECIMALS: _decimals,

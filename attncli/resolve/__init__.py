@@ -10,14 +10,21 @@ from dataclasses import dataclass
 
 from attncli.core.attention import Inputs
 from attncli.problem import Problem
+from attncli.resolve.bias import bias
+from attncli.resolve.cache import cache
+from attncli.resolve.compare import similarity
 from attncli.resolve.draft import Draft
+from attncli.resolve.fused import unfused
 from attncli.resolve.given import from_qkv, from_scores
 from attncli.resolve.heads import output_weight
 from attncli.resolve.labels import labels
 from attncli.resolve.masks import mask_inputs
+from attncli.resolve.positions import encoding, norm, rotation
+from attncli.resolve.presets import expanded
 from attncli.resolve.projections import from_x
 from attncli.resolve.scale import scale
 from attncli.resolve.start import start
+from attncli.resolve.weighing import weighing
 
 __all__ = ["Resolved", "resolve"]
 
@@ -47,7 +54,9 @@ def resolve(problem: Problem) -> Resolved:
     Raises:
         InputError: Something is missing, given twice, or does not fit.
     """
-    draft = Draft(problem)
+    problem, expansion = expanded(problem)
+    problem = unfused(problem)
+    draft = Draft(problem, notes=[*expansion])
     begin = start(problem)
     if begin == "X":
         from_x(draft)
@@ -55,10 +64,11 @@ def resolve(problem: Problem) -> Resolved:
         from_qkv(draft)
     else:
         from_scores(draft, begin)
+    cache(draft, begin)
+    for step in (encoding, norm, rotation, similarity, scale, bias, mask_inputs, weighing):
+        step(draft, begin)
     output_weight(draft)
-    scale(draft, begin)
     query_labels, key_labels = labels(draft)
-    draft.values |= mask_inputs(problem, begin, draft.axes, draft.sizes)
     inputs = Inputs(
         **draft.values,
         batch="batch" in draft.axes,

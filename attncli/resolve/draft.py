@@ -11,7 +11,7 @@ from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.trace import Value
 
-__all__ = ["Draft", "Numbers", "counted", "real", "word"]
+__all__ = ["Draft", "Numbers", "counted", "needs_vectors", "real", "word"]
 
 Numbers: TypeAlias = np.ndarray
 
@@ -24,8 +24,9 @@ class Draft:
         problem: The problem as it was written.
         axes: The axes before queries and keys, of ``batch`` and ``head``.
         values: Fields of `attncli.core.attention.Inputs` found so far.
-        sizes: Lengths of axes by name; also ``d_model``, ``head_dim`` and ``mixed``, the columns
-            of the heads' outputs side by side.
+        sizes: Lengths of axes by name; also ``d_model``, ``head_dim``, ``past`` (cached keys,
+            which ``key`` counts as well), ``compared`` (numbers that a query and a key are compared
+            by) and ``mixed`` (columns of the heads' outputs side by side).
         notes: Readings that were not the only ones.
     """
 
@@ -61,3 +62,13 @@ def word(name: str, word: str, rows: int | None, columns: int | None) -> Numbers
 def counted(number: int, one: str, many: str = "") -> str:
     """Say a number of things: ``1 row``, ``2 rows``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def needs_vectors(key: str, begin: str) -> None:
+    """Refuse a key that works on queries and keys where there are only scores."""
+    if begin not in {"X", "Q"}:
+        raise InputError(
+            f"{key} works on queries and keys, but the problem starts with {begin}",
+            path=(key,),
+            fix=f"remove {key}, or give Q and K",
+        )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from attncli.errors import InputError
 from attncli.problem import Problem
+from attncli.resolve.compare import compared
 from attncli.resolve.draft import Draft, Numbers, counted, word
 from attncli.resolve.layouts import say_shape, weight_matrix
 
@@ -89,8 +90,9 @@ def _set_heads(draft: Draft, heads: tuple[int, int], parts: tuple[Part, Part, Pa
 
 def _same_head_width(draft: Draft, q: Part, k: Part) -> None:
     num_heads, num_kv = draft.values["num_heads"], draft.values["num_kv_heads"]
-    wide, narrow = q.columns // num_heads, k.columns // num_kv
+    wide, narrow = compared(draft.problem.score, q.columns // num_heads, k.columns // num_kv)
     if wide == narrow:
+        draft.sizes["compared"] = wide
         return
     per_head = f" ({wide} against {narrow} per head)" if num_heads > 1 else ""
     grouped = num_kv == num_heads > 1 and k.columns % wide == 0

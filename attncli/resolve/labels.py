@@ -21,8 +21,10 @@ def labels(draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
     _one_each("tokens", tokens, seq_q, "query", "queries")
     _one_each("context_tokens", context, seq_k, "key", "keys")
     numbered_q, numbered_k = (tuple(map(str, range(n))) for n in (seq_q, seq_k))
-    shared = tokens if seq_q == seq_k and p.context is None else None
-    return tokens or numbered_q, context or shared or numbered_k
+    past = draft.sizes.get("past", 0)
+    shared = p.context is None and seq_q + past == seq_k
+    own = (*numbered_k[:past], *tokens) if tokens and shared else numbered_k
+    return tokens or numbered_q, context or own
 
 
 def _one_each(key: str, labels: tuple[str, ...] | None, count: int, one: str, many: str) -> None:

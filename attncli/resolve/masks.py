@@ -2,89 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from attncli.core.masks import Rules
-from attncli.errors import InputError, Path
+from attncli.errors import InputError
 from attncli.problem import Mask, Problem
-from attncli.resolve.draft import Numbers, real
-from attncli.resolve.layouts import no_empty_axis, say_shape
+from attncli.resolve.broadcast import fit_scores
+from attncli.resolve.draft import Draft, Numbers
+from attncli.resolve.layouts import say_shape
 from attncli.trace import Value
 
-__all__ = ["mask_inputs"]
+__all__ = ["first_query", "mask_inputs", "truth"]
 
 Window: TypeAlias = tuple[int | None, int | None]
 
-_AXES = ("batch", "head", "query", "key")
 
-
-def mask_inputs(
-    problem: Problem, begin: str, axes: tuple[str, ...], sizes: Mapping[str, int]
-) -> dict[str, Any]:
-    """Bring a mask into the form of `attncli.core.attention.Inputs`.
-
-    Args:
-        problem: Says the mask and its layout.
-        begin: The key that the data starts with.
-        axes: The axes of the scores before queries and keys.
-        sizes: Lengths of the axes by name.
-
-    Returns:
-        The fields ``mask``, ``additive``, ``real_queries`` and ``fill``, as far as they are called for.
+def mask_inputs(draft: Draft, begin: str) -> None:
+    """Bring the mask into the form of `attncli.core.attention.Inputs`.
 
     Raises:
         InputError: An array does not fit the scores, or the rules leave a choice open.
     """
-    mask = problem.mask
+    problem, mask = draft.problem, draft.problem.mask
     if mask is None:
-        return {}
+        return
     if begin == "masked":
         raise InputError(
             "mask is given, but the scores are masked already",
             path=("mask",),
             fix="remove mask, or call the scores scaled",
         )
-    full = (*axes, "query", "key")
-    found: dict[str, Any] = {"mask": _rules(problem, mask, full, sizes), "fill": _fill(problem)}
+    draft.values |= {"mask": _rules(draft, mask), "fill": _fill(problem)}
     if mask.additive is not None:
-        additive = _fit(problem, "additive", mask.additive, full, sizes)
-        found["additive"] = Value(real(additive), "mask")
+        draft.put("additive", fit_scores(("mask", "additive"), mask.additive, draft), "mask")
     if mask.query_padding is not None:
-        rows = _per_item("query_padding", mask.query_padding, "query", axes, sizes)
-        found["real_queries"] = Value(np.swapaxes(rows, -1, -2), "real")
-    return found
+        rows = _per_item("query_padding", mask.query_padding, "query", draft)
+        draft.values["real_queries"] = Value(np.swapaxes(rows, -1, -2), "real")
 
 
-def _rules(problem: Problem, mask: Mask, full: tuple[str, ...], sizes: Mapping[str, int]) -> Rules | None:
-    axes = full[:-2]
+def _rules(draft: Draft, mask: Mask) -> Rules | None:
     kept = []
     if mask.keep is not None:
-        kept.append(_truth(_fit(problem, "keep", mask.keep, full, sizes)))
+        kept.append(truth(fit_scores(("mask", "keep"), mask.keep, draft)))
     if mask.drop is not None:
-        kept.append(~_truth(_fit(problem, "drop", mask.drop, full, sizes)))
+        kept.append(~truth(fit_scores(("mask", "drop"), mask.drop, draft)))
     if mask.key_padding is not None:
-        kept.append(_per_item("key_padding", mask.key_padding, "key", axes, sizes))
-    lengths = None if mask.lengths is None else _lengths(mask.lengths, axes, sizes)
+        kept.append(_per_item("key_padding", mask.key_padding, "key", draft))
+    lengths = None if mask.lengths is None else _lengths(mask.lengths, draft)
     windows = _windows(mask)
     if not (mask.causal or windows):
         _no_diagonal(mask)
     if not (mask.causal or windows or kept) and lengths is None:
         return None
+    diagonal = "causal" if mask.causal else "a window" if windows else None
     return Rules(
         causal=mask.causal,
         windows=windows,
         keep_first=mask.keep_first or 0,
-        offset=_offset(mask, lengths, sizes) if mask.causal or windows else 0,
+        offset=first_query(draft, diagonal, lengths) if diagonal else 0,
         lengths=lengths,
         arrays=tuple(kept),
         symbol=_symbol(mask, windows, plain=bool(kept) or lengths is not None),
     )
 
 
-def _truth(array: Numbers) -> Numbers:
+def truth(array: Numbers) -> Numbers:
     """Read 1 as true and 0 as false."""
     return array.astype(bool)
 
@@ -115,18 +99,29 @@ def _windows(mask: Mask) -> tuple[Window, ...]:
     return tuple(windows)
 
 
-def _offset(mask: Mask, lengths: Numbers | None, sizes: Mapping[str, int]) -> Numbers | int:
-    """Find the position of the first query among the keys."""
+def first_query(draft: Draft, what: str, lengths: Numbers | None = None) -> Numbers | int:
+    """Find the position of the first query among the keys.
+
+    Args:
+        draft: Knows the mask, and how many queries, keys and cached keys there are.
+        what: What needs to know, for the message.
+        lengths: Real keys of each item of the batch.
+
+    Raises:
+        InputError: Nothing says how queries and keys line up.
+    """
+    mask = draft.problem.mask or Mask()
     if mask.offset is not None and mask.align is not None:
         raise InputError("align and offset are both given", path=("mask", "offset"), fix="keep one of them")
     if mask.offset is not None:
         return mask.offset
-    seq_q, seq_k = sizes["query"], sizes["key"]
+    seq_q, seq_k, past = (draft.sizes.get(name, 0) for name in ("query", "key", "past"))
+    if mask.align is None and past and seq_q + past == seq_k:
+        return past
     if mask.align is None and seq_q != seq_k:
-        rule = "causal" if mask.causal else "a window"
         raise InputError(
-            f"{rule} is not clear with {seq_q} queries and {seq_k} keys: which key is the first query's own?",
-            path=("mask",),
+            f"{what} is not clear with {seq_q} queries and {seq_k} keys: which key is the first query's own?",
+            path=("mask",) if draft.problem.mask else (),
             context=f"top_left puts it at key 0 (torch, JAX, Keras), bottom_right at key {seq_k - seq_q} "
             "(FlashAttention, MLX, decoding with a cache)",
             fix="mask: {causal: true, align: bottom_right}, or top_left, or offset: n",
@@ -136,7 +131,8 @@ def _offset(mask: Mask, lengths: Numbers | None, sizes: Mapping[str, int]) -> Nu
     return seq_k - seq_q if lengths is None else lengths - seq_q
 
 
-def _lengths(lengths: tuple[int, ...], axes: tuple[str, ...], sizes: Mapping[str, int]) -> Numbers:
+def _lengths(lengths: tuple[int, ...], draft: Draft) -> Numbers:
+    axes, sizes = draft.axes, draft.sizes
     items = sizes["batch"] if "batch" in axes else 1
     path = ("mask", "lengths")
     if len(lengths) != items:
@@ -154,10 +150,9 @@ def _lengths(lengths: tuple[int, ...], axes: tuple[str, ...], sizes: Mapping[str
     return np.reshape(np.asarray(lengths), shape)
 
 
-def _per_item(
-    name: str, array: Numbers, axis: str, axes: tuple[str, ...], sizes: Mapping[str, int]
-) -> Numbers:
+def _per_item(name: str, array: Numbers, axis: str, draft: Draft) -> Numbers:
     """Spread a (batch, positions) padding mask over the axes of the scores, its positions last."""
+    axes, sizes = draft.axes, draft.sizes
     path = ("mask", name)
     items = sizes["batch"] if "batch" in axes else 1
     rows = array[None] if array.ndim == 1 else array
@@ -170,80 +165,17 @@ def _per_item(
         )
     between = (1,) * len([each for each in axes if each == "head"])
     batch = rows.shape[:1] if "batch" in axes else ()
-    return _truth(rows).reshape((*batch, *between, 1, rows.shape[1]))
-
-
-def _fit(
-    problem: Problem, name: str, array: Numbers, full: tuple[str, ...], sizes: Mapping[str, int]
-) -> Numbers:
-    """Bring a mask's array to the axes of the scores, with length one where it broadcasts."""
-    path = ("mask", name)
-    no_empty_axis(f"mask.{name}", array, path)
-    own = _own_axes(problem, name, array, full, sizes)
-    ordered = [axis for axis in _AXES if axis in own]
-    arranged = array.transpose([own.index(axis) for axis in ordered])
-    for axis, length in zip(ordered, arranged.shape, strict=True):
-        if length not in (1, sizes.get(axis, 1)):
-            raise InputError(
-                _misfit(name, array, ordered, full, sizes), path=path, fix=_padding_hint(arranged, sizes)
-            )
-    lengths = dict(zip(ordered, arranged.shape, strict=True))
-    return arranged.reshape([lengths.get(axis, 1) for axis in full])
-
-
-def _own_axes(
-    problem: Problem, name: str, array: Numbers, full: tuple[str, ...], sizes: Mapping[str, int]
-) -> list[str]:
-    """Find the axes of a mask's array: as stated, or by its rank."""
-    path: Path = ("mask", name)
-    stated = problem.mask_layout.split() if problem.mask_layout else None
-    if stated and len(stated) == array.ndim:
-        return stated
-    if array.ndim == 2:  # noqa: PLR2004
-        if "batch" in full and array.shape == (sizes["batch"], sizes["key"]) and array.shape[0] > 1:
-            raise InputError(
-                f"mask.{name} is {say_shape(array)}: is that (batch, keys) or (queries, keys)?"
-                if sizes["batch"] == sizes["query"]
-                else f"mask.{name} is {say_shape(array)}, one row per item of the batch rather than per query",
-                path=path,
-                fix="mask: {key_padding: …} for (batch, keys); mask_layout: query key for (queries, keys)",
-            )
-        return ["query", "key"]
-    if array.ndim == len(_AXES):
-        return list(_AXES)
-    if array.ndim == 3 and len(full) == 3:  # noqa: PLR2004
-        return list(full)
-    raise InputError(
-        f"mask.{name} is {array.ndim}-D ({say_shape(array)}), and nothing says which axis is which",
-        path=path,
-        fix="mask_layout: batch query key, or head query key"
-        if array.ndim == 3  # noqa: PLR2004
-        else "give it the axes (queries, keys) or (batch, head, queries, keys)",
-    )
-
-
-def _misfit(
-    name: str, array: Numbers, own: list[str], full: tuple[str, ...], sizes: Mapping[str, int]
-) -> str:
-    fits = "×".join(str(sizes[axis]) for axis in full)
-    return (
-        f"mask.{name} is {say_shape(array)} ({', '.join(own)}), but the scores are {fits} ({', '.join(full)})"
-    )
-
-
-def _padding_hint(array: Numbers, sizes: Mapping[str, int]) -> str:
-    if array.ndim == 2 and array.shape[1] == sizes["key"] and array.shape[0] == sizes.get("batch", 1):  # noqa: PLR2004
-        return "mask: {key_padding: …} takes one row per item of the batch"
-    return "give every axis the length of the scores, or 1"
+    return truth(rows).reshape((*batch, *between, 1, rows.shape[1]))
 
 
 def _fill(problem: Problem) -> float:
     """Turn ``finfo_min`` into the number that it is for the precision."""
     if not isinstance(problem.mask_fill, str):
         return problem.mask_fill
-    if problem.dtype == "bfloat16":
+    dtype = problem.dtype if isinstance(problem.dtype, str) else problem.dtype.get("qk", "float64")
+    if dtype == "bfloat16":
         return -3.3895313892515355e38  # -(2 − 2⁻⁷)·2¹²⁷: NumPy has no bfloat16 to ask
-    return float(np.finfo(problem.dtype).min)
+    return float(np.finfo(dtype).min)
 
 
 def _symbol(mask: Mask, windows: tuple[Window, ...], *, plain: bool) -> str:

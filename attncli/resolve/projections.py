@@ -30,7 +30,8 @@ def from_x(draft: Draft) -> None:
         draft.sizes["batch"] = x.shape[0]
     symbols = ("X", *(_source_symbol(p, name) for name in ("K", "V")))
     for low, source, symbol in zip("qkv", (x, *sources), symbols, strict=True):
-        draft.put("x" if low == "q" else f"x_{low}", source, symbol)
+        if low == "q" or p.context is not None:
+            draft.put("x" if low == "q" else f"x_{low}", source, symbol)
     made = _expand_words(weights, widths)
     for name, weight in made.items():
         _fits_source(p, name, weight, widths[name], x if name == "W_Q" else sources["KV".index(name[-1])])
@@ -124,8 +125,6 @@ def _sources(
 
 
 def _source_symbol(p: Problem, which: str) -> str:
-    if p.context is None:
-        return "X"
     return f"C_{which}" if isinstance(p.context, Mapping) else "C"
 
 

@@ -1,0 +1,79 @@
+"""What is added to the scores: arrays, and rules about distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from attncli.core.positions import alibi, alibi_slopes, t5_bias
+from attncli.errors import InputError, Path
+from attncli.problem import T5, Alibi, Variant
+from attncli.resolve.broadcast import fit_scores
+from attncli.resolve.draft import Draft, Numbers, counted, real
+from attncli.resolve.layouts import say_shape
+from attncli.resolve.masks import first_query
+
+__all__ = ["bias"]
+
+
+def bias(draft: Draft, begin: str) -> None:
+    """Add up what is added to the scores."""
+    p = draft.problem
+    if p.bias is None:
+        if p.bias_position != "after_softcap":
+            raise InputError("bias_position is given, but bias is not", path=("bias_position",))
+        return
+    if begin == "masked" or (begin == "scaled" and p.bias_position == "before_scale"):
+        raise InputError(f"bias comes before {begin}, which is where this problem starts", path=("bias",))
+    parts = p.bias if isinstance(p.bias, tuple) else (p.bias,)
+    paths: list[Path] = [("bias", i) for i in range(len(parts))]
+    if not isinstance(p.bias, tuple):
+        paths = [("bias",)]
+    made = [_one_bias(draft, part, path) for part, path in zip(parts, paths, strict=True)]
+    total = made[0]
+    for each in made[1:]:
+        total = total + each
+    draft.put("bias", total, "B")
+
+
+def _one_bias(draft: Draft, part: Variant | Numbers, path: Path) -> Numbers:
+    if not isinstance(part, Variant):
+        return real(fit_scores(path, part, draft))
+    start = first_query(draft, "a bias by position")
+    query, key_positions = np.arange(draft.sizes["query"]) + start, np.arange(draft.sizes["key"])
+    rule = part.value
+    made = _alibi(draft, rule, path) if isinstance(rule, Alibi) else _t5(draft, rule, path)
+    by_head: Numbers = made(query, key_positions)
+    return by_head if "head" in draft.axes else by_head[0]
+
+
+Positional = Callable[[Numbers, Numbers], Numbers]
+"""A bias for each head, from the positions of queries and keys."""
+
+
+def _alibi(draft: Draft, rule: Alibi, path: Path) -> Positional:
+    heads = draft.values["num_heads"]
+    slopes = alibi_slopes(heads, rule.slopes) if isinstance(rule.slopes, str) else list(rule.slopes)
+    if len(slopes) != heads:
+        raise InputError(
+            f"bias.alibi.slopes has {counted(len(slopes), 'number')} for {counted(heads, 'head')}",
+            path=(*path, "alibi", "slopes"),
+            fix="give one slope per head",
+        )
+    return partial(alibi, np.asarray(slopes, dtype=np.float64), form=rule.form)
+
+
+def _t5(draft: Draft, rule: T5, path: Path) -> Positional:
+    heads = draft.values["num_heads"]
+    table = rule.table
+    if table is None:
+        raise InputError("bias.t5 needs a table: one row per bucket, one column per head", path=path)
+    if table.ndim != 2 or table.shape[1] != heads or rule.buckets not in (None, table.shape[0]):  # noqa: PLR2004
+        raise InputError(
+            f"bias.t5.table is {say_shape(table)}, where {rule.buckets or 'buckets'}×{heads} is expected",
+            path=(*path, "t5", "table"),
+            context="one row per bucket, one column per head",
+        )
+    return partial(t5_bias, real(table), bidirectional=rule.bidirectional, max_distance=rule.max_distance)
