@@ -90,7 +90,7 @@ def test_every_key_is_written_as_it_was(folder: Path) -> None:
 def test_the_document_says_how_it_was_made(attn: Attn) -> None:
     """Beside the stages stand their declarations, details, checks and notes, and the scale as a number."""
     document = strict(attn("compute", "cat.yaml", "--json", "--set", "divide_by=4", "--detail").out)
-    assert list(document)[0] == "schema"
+    assert next(iter(document)) == "schema"
     assert list(document)[-2:] == ["stages", "meta"]
     meta = document["meta"]
     assert meta["scale"] == 0.25

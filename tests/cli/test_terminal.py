@@ -116,7 +116,7 @@ def test_json_on_a_terminal_is_indented_and_plain(folder: Path) -> None:
 
 
 def test_a_terminal_is_spared_binary_data(folder: Path) -> None:
-    """npz goes to a file or a pipe."""
+    """Binary npz goes to a file or a pipe, and is refused on a terminal."""
     status, shown = in_terminal(folder, "compute", "cat.yaml", "--format", "npz")
     assert status == 2
     assert shown.startswith("error: npz is binary")
