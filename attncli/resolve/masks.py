@@ -123,13 +123,13 @@ def _offset(mask: Mask, lengths: Numbers | None, sizes: Mapping[str, int]) -> Nu
         return mask.offset
     seq_q, seq_k = sizes["query"], sizes["key"]
     if mask.align is None and seq_q != seq_k:
-        rule = "causal" if mask.causal else "a window"
+        rule, key = ("causal", "causal: true") if mask.causal else ("a window", "window: …")
         raise InputError(
             f"{rule} is not clear with {seq_q} queries and {seq_k} keys: which key is the first query's own?",
             path=("mask",),
             context=f"top_left puts it at key 0 (torch, JAX, Keras), bottom_right at key {seq_k - seq_q} "
             "(FlashAttention, MLX, decoding with a cache)",
-            fix="mask: {causal: true, align: bottom_right}, or top_left, or offset: n",
+            fix=f"mask: {{{key}, align: bottom_right}}, or top_left, or offset: n",
         )
     if mask.align != "bottom_right":
         return 0
