@@ -117,9 +117,11 @@ def _open_torch(device: str, dtype: str) -> Session:
     own = getattr(torch, dtype)
 
     def to_torch(array: np.ndarray) -> Array:
-        # torch takes neither read-only arrays nor those of negative stride without complaint
-        tensor = torch.from_numpy(np.array(array, order="C"))
-        return tensor.to(device=device, dtype=own if _is_number(array) else None)
+        # torch takes neither read-only arrays nor negative strides, foreign byte orders or bfloat16
+        # from NumPy, so it gets a plain copy.
+        number = _is_number(array)
+        tensor = torch.from_numpy(np.array(array, dtype=np.float64 if number else None, order="C"))
+        return tensor.to(device=device, dtype=own if number else None)
 
     def to_numpy(tensor: Array) -> np.ndarray:
         wide = tensor.to(torch.float32) if dtype in HALF and tensor.is_floating_point() else tensor

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import secrets
 import signal
-import sys
-import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,9 +13,9 @@ import typer
 
 from attncli import __version__, streams
 from attncli.deliver import Delivery
-from attncli.errors import AttnError, ExitCode, InputError
+from attncli.errors import ExitCode, InputError
+from attncli.faults import verdict
 from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
-from attncli.text import quote, visible
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -108,6 +105,7 @@ def compute(
     delivery = Delivery(output, files)
     view = look.view(batch)
     problems = [problem for name in files for problem in load(name, settings.strings())]
+    delivery.spare(file for problem in problems for file in problem.origin.files)
     delivery.write(_results(problems, engine, view), view)
 
 
@@ -165,8 +163,8 @@ def random(
         context_seq=context_seq,
     )
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
-    delivery.note(f"--seed {seed} draws the same matrices again")
-    delivery.write(_results([problem], engine, view), view)
+    told = f"--seed {seed} draws the same matrices again"
+    delivery.write(_results([problem], engine, view), view, [told])
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
@@ -210,17 +208,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _dispatch(arguments)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except AttnError as error:
-        return _report(str(error), error.exit_code)
-    except typer.TyperException as error:
-        return _report(_usage(error), ExitCode.INPUT)
-    except MemoryError as error:
-        detail = f": {str(error)[:1].lower()}{str(error)[1:]}" if str(error) else ""
-        return _report(
-            f"memory does not suffice{detail}\n  fix: a shorter sequence, or --dtype float32", ExitCode.CANNOT
-        )
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is ours)
-        return _report(_fault(error), ExitCode.CANNOT)
+    except Exception as error:  # noqa: BLE001  (the one place that must miss none)
+        message, status = verdict(error)
+        streams.complain(f"error: {message}")
+        return status
 
 
 def _dispatch(arguments: Sequence[str] | None) -> int:
@@ -234,29 +225,3 @@ def _dispatch(arguments: Sequence[str] | None) -> int:
     if said.getvalue():
         streams.write_stdout([said.getvalue()])
     return int(status or 0)
-
-
-def _report(message: str, status: int) -> int:
-    streams.complain(f"error: {message}")
-    return status
-
-
-def _usage(error: typer.TyperException) -> str:
-    text = error.format_message() if hasattr(error, "format_message") else str(error)
-    first, *rest = text.rstrip(".").splitlines() or ["bad usage"]
-    lines = [f"{first[:1].lower()}{first[1:]}", *(f"       {line.strip()}" for line in rest)]
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "attn"
-    return "\n".join(map(visible, [*lines, f"  fix: {command} --help"]))
-
-
-def _fault(error: Exception) -> str:
-    if os.environ.get("ATTN_DEBUG"):
-        return "internal error\n" + "".join(traceback.format_exception(error))
-    return "\n".join(
-        [
-            f"internal error: {type(error).__name__}: {quote(str(error), limit=200, marks='')}",
-            f"       attn {__version__}, Python {sys.version.partition(' ')[0]}, {sys.platform}",
-            "  fix: please report it, with the input and what ATTN_DEBUG=1 adds to this message",
-        ]
-    )

@@ -38,8 +38,7 @@ class Delivery:
     def __init__(self, options: Output, inputs: Iterable[str] = ()) -> None:
         self._options = options
         self._file = None if options.output in {None, "-"} else options.output
-        if self._file is not None:
-            files.check_target(self._file, inputs)
+        self.spare(inputs)
         self._name = self._format_name()
         self._format: Format = FORMATS[self._name]
         self._terminal = self._describe()
@@ -48,13 +47,23 @@ class Delivery:
                 f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
             )
 
-    def note(self, text: str) -> None:
-        """Tell something that is no part of the result."""
-        if not self._options.quiet:
-            streams.complain(f"note: {visible(text)}")
+    def spare(self, inputs: Iterable[str]) -> None:
+        """Refuse to overwrite any of some more files.
 
-    def write(self, results: Sequence[Result], view: View) -> None:
-        """Render results and write them, and then the notes, which nobody reads who has closed the pipe."""
+        Raises:
+            InputError: One of them is where the results go.
+        """
+        if self._file is not None:
+            files.check_target(self._file, inputs)
+
+    def write(self, results: Sequence[Result], view: View, notes: Sequence[str] = ()) -> None:
+        """Render results and write them, and then what is to be said of them.
+
+        Args:
+            results: What was computed.
+            view: What to show of it.
+            notes: Remarks beside those of the results.
+        """
         if self._format.single and len(results) != 1:
             raise InputError(f"{self._name} holds one result, not {len(results)}", fix="--format jsonl")
         pieces = self._format.render(results, view, self._terminal)
@@ -62,8 +71,10 @@ class Delivery:
             streams.write_stdout(pieces)
         else:
             files.write_file(self._file, pieces)
-        for text in dict.fromkeys(note for result in results for note in result.notes):
-            self.note(text)
+        said = dict.fromkeys([*notes, *(note for result in results for note in result.notes)])
+        if said and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
+            for note in said:
+                streams.complain(f"note: {visible(note)}")
 
     def _format_name(self) -> str:
         asked = self._options.format

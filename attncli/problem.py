@@ -62,9 +62,15 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where a problem was read from, so that a fault found later can still name the line."""
+    """Where a problem was read from, so that a fault found later can still name the line.
+
+    Args:
+        name: The file as the user named it; a name in angle brackets is no file.
+        files: The files that its arrays were read from.
+    """
 
     name: str = "<problem>"
+    files: tuple[str, ...] = ()
 
     def locate(self, path: Path) -> tuple[int, int, str] | None:
         """Return line, column (from 1) and text of the value at ``path``, if the source has lines."""

@@ -14,10 +14,13 @@ from typing import Protocol, TextIO, cast
 
 from attncli.errors import ExitCode, UnavailableError
 
-__all__ = ["cannot_write", "complain", "encoded", "stdout", "write_all", "write_stdout"]
+__all__ = ["cannot_write", "complain", "encoded", "is_abandoned", "stdout", "write_all", "write_stdout"]
 
 CHUNK = 1 << 16
 """Bytes that are gathered before they are written."""
+
+MOMENT = 50
+"""Milliseconds that `head` is given to close its end."""
 
 
 class Raw(Protocol):
@@ -58,6 +61,18 @@ def write_stdout(pieces: Iterable[str | bytes]) -> None:
         raise SystemExit(ExitCode.OK) from None
     except OSError as error:
         raise cannot_write("standard output", error) from error
+
+
+def is_abandoned() -> bool:
+    """Tell whether whoever reads standard output has closed the pipe, or does so in a moment.
+
+    A short result fits into the pipe, so that writing it does not show that `head` is gone.
+    """
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    poll = select.poll()
+    poll.register(stdout().fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(MOMENT))
 
 
 def complain(text: str) -> None:

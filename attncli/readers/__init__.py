@@ -7,6 +7,7 @@ own parsers read what each value means.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import pathlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import TypeAlias
 from attncli.errors import AttnError, InputError, Place
 from attncli.problem import Problem, Source
 from attncli.readers import json_tree, yaml_tree
-from attncli.readers.files import FORMATS
+from attncli.readers.files import FORMATS, referenced
 from attncli.readers.keys import to_problem
 from attncli.readers.opening import STDIN, decode, read_bytes
 from attncli.readers.places import TextSource
@@ -87,7 +88,9 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
     for tree, origin in READERS.get(path.suffix.lower(), _by_content)(text, label):
         source = Overridden(name=label, base=origin, settings=parsed) if parsed else origin
         with located(source):
-            problems.append(to_problem(apply(tree, parsed), source, path.parent))
+            whole = apply(tree, parsed)
+            known = dataclasses.replace(source, files=tuple(referenced(whole, path.parent)))
+            problems.append(to_problem(whole, known, path.parent))
     return problems
 
 

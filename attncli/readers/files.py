@@ -5,16 +5,17 @@ from __future__ import annotations
 import pathlib
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers import csv_file, npy, npz, safetensors_file
 from attncli.readers.opening import os_fault
+from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["FORMATS", "is_reference", "read_reference"]
+__all__ = ["FORMATS", "is_reference", "read_reference", "referenced"]
 
 ArrayReader: TypeAlias = Callable[[pathlib.Path, str | None, Path], Any]
 """Takes file, member and key; returns an array, or rows of text."""
@@ -45,6 +46,15 @@ def is_reference(text: str) -> bool:
         _URL.match(text) is not None
         or pathlib.PurePath(name).suffix.lower() in FORMATS.keys() | _UNREAD.keys()
     )
+
+
+def referenced(tree: Tree, folder: pathlib.Path) -> Iterator[str]:
+    """Yield the files that a mapping's values name, as they are found from here."""
+    for value in tree.values():
+        if isinstance(value, Mapping):
+            yield from referenced(value, folder)
+        elif isinstance(value, str) and is_reference(value):
+            yield str(folder / _split(value)[0])
 
 
 def read_reference(text: str, path: Path, folder: pathlib.Path) -> Any:

@@ -124,11 +124,15 @@ def first_query(draft: Draft, what: str, lengths: Numbers | None = None) -> Numb
             path=("mask",) if draft.problem.mask else (),
             context=f"top_left puts it at key 0 (torch, JAX, Keras), bottom_right at key {seq_k - seq_q} "
             "(FlashAttention, MLX, decoding with a cache)",
-            fix="mask: {causal: true, align: bottom_right}, or top_left, or offset: n",
+            fix=f"mask: {{{_diagonal(mask)}align: bottom_right}}, or top_left, or offset: n",
         )
     if mask.align != "bottom_right":
         return 0
     return seq_k - seq_q if lengths is None else lengths - seq_q
+
+
+def _diagonal(mask: Mask) -> str:
+    return "causal: true, " if mask.causal else "window: …, " if mask.window or mask.sliding_window else ""
 
 
 def _lengths(lengths: tuple[int, ...], draft: Draft) -> Numbers:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from attncli import files
+from attncli import files, streams
 from attncli.errors import UnavailableError
 from attncli.render import FORMATS
 
@@ -22,12 +23,25 @@ def test_an_input_is_never_overwritten(attn: Attn, folder: Path, spelling: str) 
     (folder / "sub").mkdir()
     (folder / "cat.yaml").rename(folder / "same.yaml")
     os.link("same.yaml", "hard.yaml")
-    os.symlink("same.yaml", "soft.yaml")
+    (folder / "soft.yaml").symlink_to("same.yaml")
     before = (folder / "same.yaml").read_bytes()
     done = attn("compute", "same.yaml", "--json", "-o", spelling)
     assert done.status == 2
     assert 'the input "same.yaml"' in done.err
     assert (folder / "same.yaml").read_bytes() == before
+
+
+def test_a_matrix_file_is_never_overwritten(attn: Attn, folder: Path) -> None:
+    """A file that the problem takes a matrix from is an input too, also from another folder."""
+    attn("compute", "cat.yaml", "-o", "dump.npz")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "ref.yaml").write_text("Q: ../dump.npz#Q\nK: [[1, 0]]\n")
+    before = (folder / "dump.npz").read_bytes()
+    done = attn("compute", "sub/ref.yaml", "-o", "dump.npz")
+    assert done.status == 2
+    assert 'the input "sub/../dump.npz"' in done.err
+    assert (folder / "dump.npz").read_bytes() == before
+    assert attn("compute", "sub/ref.yaml", "-o", "other.npz").status == 0
 
 
 def test_standard_input_is_never_overwritten(sh: Shell) -> None:
@@ -53,8 +67,8 @@ def test_standard_input_is_never_overwritten(sh: Shell) -> None:
 def test_a_target_that_cannot_be(attn: Attn, folder: Path, target: str, said: str) -> None:
     """A target that cannot be written is named, with exit status 3, and nothing is left behind."""
     (folder / "sub").mkdir()
-    os.symlink("none/out.json", "dangling.json")
-    os.symlink("loop.json", "loop.json")
+    (folder / "dangling.json").symlink_to("none/out.json")
+    (folder / "loop.json").symlink_to("loop.json")
     before = sorted(folder.iterdir())
     done = attn("compute", "cat.yaml", "--json", "-o", target)
     assert done.status == 3
@@ -80,17 +94,22 @@ def test_mode_and_link_stay(attn: Attn, folder: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in (target, folder / "new.json")] == [0o640, 0o640]
 
 
-@pytest.mark.parametrize("fault", [KeyboardInterrupt, OSError(28, "No space left on device")])
-def test_a_fault_leaves_the_old_file(folder: Path, fault: BaseException) -> None:
+@pytest.mark.parametrize(
+    ("fault", "reported"),
+    [(KeyboardInterrupt("stop"), KeyboardInterrupt), (OSError(5, "I/O error, stop"), UnavailableError)],
+)
+def test_a_fault_leaves_the_old_file(
+    folder: Path, fault: BaseException, reported: type[BaseException]
+) -> None:
     """When writing stops halfway, the target is what it was, and no other file is there."""
     (folder / "out.json").write_text("old")
     before = sorted(folder.iterdir())
 
-    def halfway() -> object:
-        yield "new" * files.encoded.__globals__["CHUNK"]
+    def halfway() -> Iterator[str]:
+        yield "new" * streams.CHUNK
         raise fault
 
-    with pytest.raises(UnavailableError if isinstance(fault, OSError) else KeyboardInterrupt):
+    with pytest.raises(reported, match="stop"):
         files.write_file("out.json", halfway())
     assert (folder / "out.json").read_text() == "old"
     assert sorted(folder.iterdir()) == before

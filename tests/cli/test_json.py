@@ -90,7 +90,7 @@ def test_every_key_is_written_as_it_was(folder: Path) -> None:
 def test_the_document_says_how_it_was_made(attn: Attn) -> None:
     """Beside the stages stand their declarations, details, checks and notes, and the scale as a number."""
     document = strict(attn("compute", "cat.yaml", "--json", "--set", "divide_by=4", "--detail").out)
-    assert list(document)[0] == "schema"
+    assert next(iter(document)) == "schema"
     assert list(document)[-2:] == ["stages", "meta"]
     meta = document["meta"]
     assert meta["scale"] == 0.25
@@ -150,12 +150,12 @@ def test_any_notes_are_strict(value: Any) -> None:
 
 
 def test_large_arrays_are_as_fast_as_plain_json() -> None:
-    """A million numbers take about as long as the standard library takes for a plain list."""
-    array = np.random.default_rng(0).random((1000, 1000))
+    """Many numbers take about as long as the standard library takes for a plain list."""
+    array = np.random.default_rng(0).random((400, 1000))
 
     def best(write: Any) -> float:
         times = []
-        for _ in range(3):
+        for _ in range(5):
             start = time.perf_counter()
             write()
             times.append(time.perf_counter() - start)
@@ -163,7 +163,7 @@ def test_large_arrays_are_as_fast_as_plain_json() -> None:
 
     ours = best(lambda: sum(len(piece) for piece in json_text(array)))
     assert ours < 1.6 * best(lambda: len(json.dumps(array.tolist())))
-    assert max(len(piece) for piece in json_text(array)) < 30_000
+    assert max(map(len, json_text(array))) < 30_000
 
 
 @pytest.mark.parametrize(

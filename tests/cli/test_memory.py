@@ -52,19 +52,17 @@ def limit(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
         ("masked: [[1, 2, 3], [1, 2, 3], [1, 2, 3]]", 1),
     ],
 )
-@pytest.mark.parametrize(("dtype", "size"), [("float64", 8), ("float32", 4), ("float16", 4)])
-def test_stages_are_counted(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, problem: str, arrays: int, dtype: str, size: int
-) -> None:
+def test_stages_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch, problem: str, arrays: int) -> None:
     """Counted is each stage with a number for each pair of query and key, and two on the way."""
     (folder / "counted.yaml").write_text(problem)
     inputs = resolve(load("counted.yaml")[0]).inputs
-    need = (arrays + memory.PASSING) * 9 * size
-    limit(monkeypatch, need)
-    memory.require_stages(inputs, dtype)
-    limit(monkeypatch, need - 1)
-    with pytest.raises(UnavailableError, match="left"):
+    for dtype, size in (("float64", 8), ("float32", 4), ("float16", 4)):
+        need = (arrays + memory.PASSING) * 9 * size
+        limit(monkeypatch, need)
         memory.require_stages(inputs, dtype)
+        limit(monkeypatch, need - 1)
+        with pytest.raises(UnavailableError, match="left"):
+            memory.require_stages(inputs, dtype)
 
 
 def test_batches_heads_and_details_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,7 @@ def test_json_on_a_terminal_is_indented_and_plain(folder: Path) -> None:
 
 
 def test_a_terminal_is_spared_binary_data(folder: Path) -> None:
-    """npz goes to a file or a pipe."""
+    """Binary npz goes to a file or a pipe, and is refused on a terminal."""
     status, shown = in_terminal(folder, "compute", "cat.yaml", "--format", "npz")
     assert status == 2
     assert shown.startswith("error: npz is binary")
@@ -124,7 +124,7 @@ def test_a_terminal_is_spared_binary_data(folder: Path) -> None:
 
 def test_a_pipe_gets_neither_colors_nor_folds(sh: Shell) -> None:
     """A pipe gets every number of a wide table, whatever COLUMNS says, and npz as it is."""
-    done = sh("attn random --seq 24 --dim 4 --seed 1 -q --stages weights --precision 3", COLUMNS="20")
+    done = sh("attn random --seq 24 --dim 4 --seed 1 -q --stages weights --full --precision 3", COLUMNS="20")
     assert b"\x1b" not in done.stdout
     assert len(re.findall(rb"\d\.\d", done.stdout)) >= 24 * 24
     assert sh("attn compute cat.yaml --format npz").stdout.startswith(b"PK\x03\x04")

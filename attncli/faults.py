@@ -1,0 +1,71 @@
+"""What went wrong, as one message in one look, and the exit status that it has."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import typer
+
+from attncli import __version__
+from attncli.errors import AttnError, ExitCode
+from attncli.text import quote, visible
+
+__all__ = ["verdict"]
+
+
+def verdict(error: Exception) -> tuple[str, ExitCode]:
+    """Find what to say of an exception, and the exit status.
+
+    Args:
+        error: Anything that a command raised.
+
+    Returns:
+        The message, without control characters but line ends; and the status.
+    """
+    if isinstance(error, AttnError):
+        return str(error), error.exit_code
+    if isinstance(error, typer.TyperException):
+        return _usage(error), ExitCode.INPUT
+    # torch's own, which is a RuntimeError, says that a GPU is full
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return _memory(error), ExitCode.CANNOT
+    return _bug(error), ExitCode.CANNOT
+
+
+def _usage(error: typer.TyperException) -> str:
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    first, *rest = text.rstrip(".").splitlines() or ["bad usage"]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "attn"
+    lines = [_lowered(first), *(f"       {line.strip()}" for line in rest), f"  fix: {command} --help"]
+    return "\n".join(map(visible, lines))
+
+
+def _memory(error: Exception) -> str:
+    detail = quote(_lowered(str(error)), limit=200, marks="")
+    return "\n".join(
+        [
+            f"memory does not suffice: {detail}" if detail else "memory does not suffice",
+            "  fix: a shorter sequence, or --dtype float32",
+        ]
+    )
+
+
+def _bug(error: Exception) -> str:
+    if os.environ.get("ATTN_DEBUG"):
+        return "internal error\n" + "\n".join(
+            map(visible, "".join(traceback.format_exception(error)).splitlines())
+        )
+    return "\n".join(
+        [
+            f"internal error: {type(error).__name__}: {quote(str(error), limit=200, marks='')}",
+            f"       attn {__version__}, Python {sys.version.partition(' ')[0]}, {sys.platform}",
+            "  fix: please report it, with the input and what ATTN_DEBUG=1 adds to this message",
+        ]
+    )
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
