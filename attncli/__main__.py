@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
 __all__ = ["main"]
@@ -10,12 +12,22 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and leave with its exit status."""
     try:
+        _settle()
         from attncli.cli import run  # noqa: PLC0415  (Ctrl-C may come while it is imported)
 
         status = run()
     except KeyboardInterrupt:
         status = 130
     sys.exit(status)
+
+
+def _settle() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that half a file is cleared away
+    # A file must not take the number of a standard stream that is closed: what a library writes
+    # there would end up in it.
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004
+        pass
+    os.close(descriptor)
 
 
 if __name__ == "__main__":

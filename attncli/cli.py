@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import secrets
-import signal
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
@@ -203,7 +202,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that half a file is cleared away
     try:
         return _dispatch(arguments)
     except KeyboardInterrupt:

@@ -10,8 +10,8 @@ from attncli.errors import InputError
 from attncli.options import Output
 from attncli.render import FORMATS, Format
 from attncli.render.terminal import Terminal
-from attncli.terminal import color_depth, is_unicode, text_width
-from attncli.text import quote, visible
+from attncli.terminal import background, color_depth, is_unicode, text_width
+from attncli.text import quote
 
 if TYPE_CHECKING:
     from attncli.compute import Result
@@ -64,9 +64,14 @@ class Delivery:
             view: What to show of it.
             notes: Remarks beside those of the results.
         """
-        if self._format.single and len(results) != 1:
-            raise InputError(f"{self._name} holds one result, not {len(results)}", fix="--format jsonl")
-        pieces = self._format.render(results, view, self._terminal)
+        chosen = self._format
+        if len(results) != 1 and self._name == "json" and self._file is None:
+            chosen = FORMATS["jsonl"]  # what follows one another in a pipe is still read one by one
+        if len(results) != 1 and chosen.single:
+            raise InputError(
+                f"{self._name} holds one result, and there are {len(results)}", fix="--format jsonl"
+            )
+        pieces = chosen.render(results, view, self._terminal)
         if self._file is None:
             streams.write_stdout(pieces)
         else:
@@ -74,7 +79,7 @@ class Delivery:
         said = dict.fromkeys([*notes, *(note for result in results for note in result.notes)])
         if said and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
             for note in said:
-                streams.complain(f"note: {visible(note)}")
+                streams.complain(f"note: {note}")
 
     def _format_name(self) -> str:
         asked = self._options.format
@@ -98,9 +103,8 @@ class Delivery:
     def _describe(self) -> Terminal:
         choice = self._options
         if self._file is not None:
-            return Terminal(
-                width=choice.width or UNFOLDED, color=color_depth(choice.color, tty=False), interactive=False
-            )
+            color = color_depth(choice.color, tty=False)
+            return Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
@@ -108,4 +112,5 @@ class Delivery:
             color=color_depth(choice.color, tty=tty),
             unicode=is_unicode(stream),
             interactive=tty,
+            theme=background(),
         )

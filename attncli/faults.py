@@ -10,7 +10,7 @@ import typer
 
 from attncli import __version__
 from attncli.errors import AttnError, ExitCode
-from attncli.text import quote, visible
+from attncli.text import quote
 
 __all__ = ["verdict"]
 
@@ -22,7 +22,7 @@ def verdict(error: Exception) -> tuple[str, ExitCode]:
         error: Anything that a command raised.
 
     Returns:
-        The message, without control characters but line ends; and the status.
+        The message and the status.
     """
     if isinstance(error, AttnError):
         return str(error), error.exit_code
@@ -39,8 +39,9 @@ def _usage(error: typer.TyperException) -> str:
     first, *rest = text.rstrip(".").splitlines() or ["bad usage"]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "attn"
-    lines = [_lowered(first), *(f"       {line.strip()}" for line in rest), f"  fix: {command} --help"]
-    return "\n".join(map(visible, lines))
+    return "\n".join(
+        [_lowered(first), *(f"       {line.strip()}" for line in rest), f"  fix: {command} --help"]
+    )
 
 
 def _memory(error: Exception) -> str:
@@ -55,9 +56,7 @@ def _memory(error: Exception) -> str:
 
 def _bug(error: Exception) -> str:
     if os.environ.get("ATTN_DEBUG"):
-        return "internal error\n" + "\n".join(
-            map(visible, "".join(traceback.format_exception(error)).splitlines())
-        )
+        return "internal error\n" + "".join(traceback.format_exception(error)).rstrip()
     return "\n".join(
         [
             f"internal error: {type(error).__name__}: {quote(str(error), limit=200, marks='')}",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Protocol, TextIO, cast
 
 from attncli.errors import ExitCode, UnavailableError
+from attncli.text import visible
 
 __all__ = ["cannot_write", "complain", "encoded", "is_abandoned", "stdout", "write_all", "write_stdout"]
 
@@ -76,10 +77,14 @@ def is_abandoned() -> bool:
 
 
 def complain(text: str) -> None:
-    """Write a note or an error to standard error, if anybody can hear it."""
+    """Write a note or an error to standard error, if anybody can hear it.
+
+    Whatever it quotes, nothing in it acts on the terminal.
+    """
     if sys.__stderr__ is not None:
+        lines = (f"{visible(line)}\n" for line in text.split("\n"))
         with suppress(OSError):  # there is nowhere else to say so
-            write_all(_raw(sys.__stderr__), encoded([text, "\n"], sys.__stderr__.encoding))
+            write_all(_raw(sys.__stderr__), encoded(lines, sys.__stderr__.encoding))
 
 
 def cannot_write(name: str, error: Exception) -> UnavailableError:

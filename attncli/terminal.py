@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal, TextIO, TypeAlias
 
-__all__ = ["color_depth", "is_unicode", "text_width"]
+__all__ = ["background", "color_depth", "is_unicode", "text_width"]
 
 Depth: TypeAlias = Literal["16", "256", "truecolor"]
 
@@ -46,6 +46,11 @@ def _depth(environment: Mapping[str, str]) -> Depth:
     if environment.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
         return "truecolor"
     return "256" if "256color" in environment.get("TERM", "") else "16"
+
+
+def background(environment: Mapping[str, str] = os.environ) -> Literal["dark", "light"]:
+    """Find out whether the terminal is dark or light, as far as it says so in COLORFGBG."""
+    return "light" if environment.get("COLORFGBG", "").rpartition(";")[2] in {"7", "15"} else "dark"
 
 
 def text_width(choice: int | None, stream: TextIO, environment: Mapping[str, str] = os.environ) -> int | None:

@@ -27,7 +27,7 @@ class Format:
         suffixes: Endings of file names that ask for it.
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
-        single: Whether one file holds one result.
+        single: Whether it holds one result and no more.
     """
 
     suffixes: tuple[str, ...]
@@ -50,9 +50,8 @@ def _json(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator
     from attncli.render.json_document import render_json  # noqa: PLC0415
 
     del view
-    alone = len(results) == 1
     for result in results:
-        yield from render_json(result, indent=alone and terminal.interactive, ascii_only=not terminal.unicode)
+        yield from render_json(result, indent=terminal.interactive, ascii_only=not terminal.unicode)
 
 
 def _jsonl(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
@@ -73,7 +72,7 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
 
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
-    "json": Format((".json",), _json),
+    "json": Format((".json",), _json, single=True),
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
     "npz": Format((".npz",), _npz, binary=True, single=True),
 }

@@ -78,3 +78,5 @@ def test_several_files_in_order(attn: Attn, folder: Path) -> None:
     assert attn("compute", "cat.yaml", "other.json").out == f"{one}\n{other}"
     lines = attn("compute", "cat.yaml", "other.json", "--json").out
     assert lines == attn("compute", "cat.yaml", "--json").out + (folder / "other.json").read_text()
+    attn("compute", "cat.yaml", "other.json", "-o", "both.jsonl")
+    assert (folder / "both.jsonl").read_text() == lines

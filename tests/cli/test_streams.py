@@ -56,14 +56,24 @@ def test_a_closed_standard_error_keeps_the_exit_status(sh: Shell) -> None:
     assert (done.stdout, done.stderr) == (b"2\n2\n", b"")
 
 
+def test_no_file_takes_the_place_of_a_closed_stream(sh: Shell) -> None:
+    """What a library writes to a closed standard error does not end up in a file that is being written."""
+    done = sh(
+        "echo 'import os, sys; from attncli.streams import write_all; import attncli.files as files;"
+        ' files.write_all = lambda raw, data: (os.write(2, b"noise"), write_all(raw, data));'
+        " from attncli.__main__ import main; main()' > run.py;"
+        "PY=$(sed -n 's/^exec \"\\(.*\\)\" -m.*/\\1/p' .bin/attn);"
+        '"$PY" run.py compute cat.yaml -o out.json 2>&-; head -c 8 out.json'
+    )
+    assert done.stdout == b'{"schema'
+
+
 def test_a_slow_pipe_gets_everything(sh: Shell) -> None:
     """A pipe that takes little at a time, and does not block, loses nothing of a large result."""
     done = sh(
-        "attn random --seq 200 --dim 4 --json -q --seed 1 -o whole.json;"
-        "attn compute whole.json --json -q -o big.json;"
-        "attn compute whole.json --json -q"
-        " | python3 -c 'import os, sys, time; os.set_blocking(0, True); time.sleep(1);"
-        " sys.stdout.buffer.write(sys.stdin.buffer.read())' | cmp - big.json",
+        "attn random --seq 100 --dim 4 --json -q --seed 1 -o whole.json;"
+        "(python3 -c 'import os; os.set_blocking(1, False)'; exec attn compute whole.json --json -q)"
+        " | (sleep 1; cmp - whole.json)",
         PYTHONUNBUFFERED="1",
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.terminal import color_depth, text_width
+from attncli.terminal import background, color_depth, text_width
 
 from .conftest import ROOT, Shell
 
@@ -41,6 +41,14 @@ def test_colors_in_their_order(
 ) -> None:
     """The option decides first, then NO_COLOR, FORCE_COLOR, TERM and whether a terminal is there."""
     assert color_depth(choice, tty=tty, environment=environment) == depth
+
+
+@pytest.mark.parametrize(
+    ("said", "theme"), [("", "dark"), ("15;0", "dark"), ("0;15", "light"), ("0;default;15", "light")]
+)
+def test_light_and_dark(said: str, theme: str) -> None:
+    """COLORFGBG ends in the number of the background's colour; a terminal that says nothing is dark."""
+    assert background({"COLORFGBG": said}) == theme
 
 
 @pytest.mark.parametrize(
