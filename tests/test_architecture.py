@@ -42,15 +42,15 @@ MAY_IMPORT = {
     "check": "blocks compute core problem errors text",
     # the edge where text goes out
     "render": "blocks sheet compute problem trace text __init__",
-    "streams": "errors",
+    "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
     # the command line
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
-    "cli": "deliver options faults readers drawn draw render check blocks sheet compute backends problem errors "
-    "text __init__",
+    "cli": "deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "errors text __init__",
     "__main__": "cli",
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""
