@@ -30,7 +30,7 @@ class Session:
         dtype: The precision.
         from_numpy: Takes a NumPy array to the device, at the precision unless it is boolean or integer.
         to_numpy: Brings an array back to NumPy, in float32 or float64.
-        round: Rounds a stage's result to a precision that the library's own arrays lack.
+        rounder: Makes, for a precision, what rounds an array to it; None where the arrays have it.
     """
 
     backend: str
@@ -38,7 +38,7 @@ class Session:
     dtype: str
     from_numpy: Callable[[np.ndarray], Array]
     to_numpy: Callable[[Array], np.ndarray]
-    round: Callable[[Array], Array] | None = None
+    rounder: Callable[[str], Callable[[Array], Array] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +61,28 @@ def _is_number(array: np.ndarray) -> bool:
 def _open_numpy(_device: str, dtype: str) -> Session:
     import numpy as np  # noqa: PLC0415
 
-    if dtype not in HALF:
-        own = np.dtype(dtype)
-        return Session(
-            "numpy",
-            "cpu",
-            dtype,
-            lambda a: np.asarray(a, dtype=own) if _is_number(a) else a,
-            lambda a: a,
-        )
-    # NumPy computes in float32 and rounds after each stage, as hardware that accumulates in
-    # float32 and stores halves does; its own float16 products would round nothing less.
-    half = np.dtype("float16") if dtype == "float16" else _bfloat16()
+    # For the halves, NumPy computes in float32 and rounds after each stage, as hardware that
+    # accumulates in float32 and stores halves does.
+    own = np.dtype("float32" if dtype in HALF else dtype)
 
-    def rounded(array: Array) -> Array:
+    def rounder(precision: str) -> Callable[[Array], Array] | None:
+        target = _bfloat16() if precision == "bfloat16" else np.dtype(precision)
+        if target == own:
+            return None
+
+        def rounded(array: Array) -> Array:
+            with np.errstate(over="ignore"):  # an overflow is a number of the result: infinity
+                return np.asarray(array).astype(target).astype(own)
+
+        return rounded
+
+    def from_numpy(array: np.ndarray) -> Array:
         if not _is_number(array):
             return array
-        with np.errstate(over="ignore"):  # an overflow is a number of the result: infinity
-            return np.asarray(array).astype(half).astype(np.float32)
+        exact = rounder(dtype)
+        return exact(array) if exact else np.asarray(array, dtype=own)
 
-    return Session("numpy", "cpu", dtype, rounded, lambda a: a, rounded)
+    return Session("numpy", "cpu", dtype, from_numpy, lambda a: a, rounder)
 
 
 def _bfloat16() -> np.dtype[Any]:
@@ -127,7 +129,11 @@ def _open_torch(device: str, dtype: str) -> Session:
         wide = tensor.to(torch.float32) if dtype in HALF and tensor.is_floating_point() else tensor
         return np.asarray(wide.cpu().numpy())
 
-    return Session("torch", device, dtype, to_torch, to_numpy)
+    def rounder(precision: str) -> Callable[[Array], Array] | None:
+        target = getattr(torch, precision)
+        return None if target == own else lambda tensor: tensor.to(target).to(own)
+
+    return Session("torch", device, dtype, to_torch, to_numpy, rounder)
 
 
 def _need_cuda(torch: Any, device: str) -> None:
@@ -165,7 +171,11 @@ def _open_jax(device: str, dtype: str) -> Session:
     def to_numpy(array: Array) -> np.ndarray:
         return np.asarray(array, dtype=np.float32 if dtype in HALF else None)
 
-    return Session("jax", str(found[index].platform), dtype, to_jax, to_numpy)
+    def rounder(precision: str) -> Callable[[Array], Array] | None:
+        target = jax.numpy.dtype(precision)
+        return None if target == own else lambda array: array.astype(target).astype(own)
+
+    return Session("jax", str(found[index].platform), dtype, to_jax, to_numpy, rounder)
 
 
 BACKENDS: dict[str, Backend] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import PurePath
 
@@ -14,8 +14,9 @@ from attncli.core.attention import Inputs
 from attncli.errors import InputError
 from attncli.exhibits import Exhibit, exhibits
 from attncli.headline import facts, formula
+from attncli.observe import kept_pairs
 from attncli.parts import Part, Parts
-from attncli.selfcheck import kept_pairs, self_check
+from attncli.selfcheck import self_check
 from attncli.sheet import Block, Kind, Matrix, Mixture, Numbers, Sheet, Side, View
 from attncli.text import quote
 
@@ -24,7 +25,7 @@ __all__ = ["make_sheet"]
 _FEW_KEYS = 6
 """So many keys can be read as a sum."""
 
-_FINE = ("scaled", "masked", "weights")
+_LOGITS = ("scaled", "softcapped", "biased", "masked")
 """From the first of these on, numbers are read with three decimals rather than two."""
 
 
@@ -60,7 +61,7 @@ def _blocks(desk: _Desk) -> Iterator[Block]:
     decimals, shape = 2, ""
     for title, group in groupby(desk.exhibits, key=lambda exhibit: exhibit.title):
         shown = list(group)
-        if any(exhibit.name in _FINE for exhibit in shown):
+        if any(exhibit.name in (*_LOGITS, "weights") for exhibit in shown):
             decimals = 3
         before, shape = shape, _shape(shown, desk.inputs)
         yield Block(
@@ -84,8 +85,9 @@ class _Desk:
         self._parts = parts
         self._labels = {"query": result.query_labels, "key": result.key_labels}
         self._weights = next((each for each in everything if each.name == "weights"), None)
-        self._hidden = ~kept_pairs(result, result["weights"].shape)
-        self._before_softmax = [each.name for each in self.exhibits if each.name in _FINE[:2]][-1:]
+        self._final = next((each for each in reversed(everything) if each.shares), None)
+        self._hidden = ~kept_pairs(result.inputs, result["weights"].shape)
+        self._before_softmax = [each.name for each in self.exhibits if each.name in _LOGITS][-1:]
         mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
         self._mixed = mixed_by if _is_sum(result.inputs) else ""
 
@@ -129,22 +131,26 @@ class _Desk:
         details = {name: array[part.index] for name, array in self._weights.details.items()}
         softmax = exhibit is self._weights
         if exhibit.name in self._before_softmax or (softmax and not self._before_softmax):
-            yield Side(label="max m", values=details["row_max"])
+            yield from _named(details, {"row_max": "max m"})
         if softmax:
-            yield Side(label="Σexp", values=details["exp_sum"])
-            yield Side(label="row Σ", values=details["row_sum"])
+            yield from _named(details, {"exp_sum": "Σexp", "sink_mass": "sink", "row_sum": "row Σ"})
         if softmax and self._view.detail:
-            yield Side(label="LSE", values=details["lse"])
-            yield Side(label="H bit", values=details["entropy"])
+            yield from _named(details, {"lse": "LSE", "entropy": "H bit"})
 
     def _mixture(self, exhibit: Exhibit, part: Part) -> Mixture | None:
-        if exhibit.name != self._mixed or self._weights is None or self.inputs.seq_k > _FEW_KEYS:
+        if exhibit.name != self._mixed or self._final is None or self.inputs.seq_k > _FEW_KEYS:
             return None
         return Mixture(
-            weights=self._weights.array[part.index],
-            hidden=self._masked_cells(self._weights, part),
+            weights=self._final.array[part.index],
+            hidden=self._masked_cells(self._final, part),
             keys=self._labels["key"],
         )
+
+
+def _named(details: Mapping[str, Numbers], labels: Mapping[str, str]) -> Iterator[Side]:
+    for name, label in labels.items():
+        if name in details:
+            yield Side(label=label, values=details[name])
 
 
 def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> list[Exhibit]:
@@ -160,7 +166,7 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
 def _kind(exhibit: Exhibit) -> Kind:
     if not exhibit.by_pair:
         return Kind.VECTORS
-    return Kind.WEIGHTS if exhibit.name == "weights" else Kind.SCORES
+    return Kind.WEIGHTS if exhibit.shares else Kind.SCORES
 
 
 def _is_sum(p: Inputs) -> bool:

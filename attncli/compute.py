@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from attncli.backends import Session, open_backend
-from attncli.core.attention import Inputs, attend
+from attncli.core.attention import ORDER, Inputs, attend
 from attncli.memory import require_stages
-from attncli.observe import Checks, check, observe
+from attncli.observe import observe
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.trace import Record, Trace
+from attncli.trace import Array, Record, Trace
 
 __all__ = ["Result", "compute"]
 
@@ -30,11 +30,10 @@ class Result:
         query_labels: One label for each query.
         key_labels: One label for each key.
         notes: What a reader should know, one sentence each.
-        checks: What the numbers say about themselves.
         start: The key that the data starts with.
         backend: Name of the array library.
         device: The device it ran on.
-        dtype: The precision.
+        precision: The precision of each part: qk, softmax and pv.
     """
 
     problem: Problem
@@ -43,11 +42,17 @@ class Result:
     query_labels: tuple[str, ...]
     key_labels: tuple[str, ...]
     notes: tuple[str, ...]
-    checks: Checks
     start: str
     backend: str
     device: str
-    dtype: str
+    precision: Mapping[str, str]
+
+    @property
+    def dtype(self) -> str:
+        """The precision, as a reader would say it: one name, or one for each part."""
+        if len(set(self.precision.values())) == 1:
+            return self.precision["qk"]
+        return ", ".join(f"{part} {dtype}" for part, dtype in self.precision.items())
 
     def __getitem__(self, stage: str) -> Record:
         """Return the record of a stage by its name."""
@@ -78,10 +83,11 @@ def compute(
         InputError: The problem cannot be computed as it is written.
         UnavailableError: The backend or device is not here, or memory would not suffice.
     """
-    session = open_backend(backend, device, problem.dtype)
+    precision = precisions(problem)
+    session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
     require_stages(resolved.inputs, session.dtype, large_details=large_details)
-    records = _run(resolved.inputs, session, keep, large_details=large_details)
+    records = _run(resolved.inputs, session, precision, keep, large_details=large_details)
     seen = observe(problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
@@ -90,18 +96,42 @@ def compute(
         query_labels=resolved.query_labels,
         key_labels=resolved.key_labels,
         notes=resolved.notes + seen,
-        checks=check(resolved.inputs, records),
         start=resolved.start,
         backend=session.backend,
         device=session.device,
-        dtype=session.dtype,
+        precision=precision,
     )
 
 
+def precisions(problem: Problem) -> dict[str, str]:
+    """Return the precision of each part of the computation: qk, softmax and pv."""
+    dtype = problem.dtype
+    return {part: dtype if isinstance(dtype, str) else dtype.get(part, "float64") for part in ORDER}
+
+
+def widest(precision: Mapping[str, str]) -> str:
+    """Return the precision that holds the numbers of every part."""
+    found = set(precision.values())
+    if len(found) == 1:
+        return found.pop()
+    return "float64" if "float64" in found else "float32"
+
+
 def _run(
-    inputs: Inputs, session: Session, keep: Collection[str] | None, *, large_details: bool
+    inputs: Inputs,
+    session: Session,
+    precision: Mapping[str, str],
+    keep: Collection[str] | None,
+    *,
+    large_details: bool,
 ) -> tuple[Record, ...]:
-    trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=session.round)
+    rounders = {name: session.rounder(precision[part]) for part, names in ORDER.items() for name in names}
+
+    def cast(stage: str, array: Array) -> Array:
+        rounder = rounders[stage]
+        return rounder(array) if rounder else array
+
+    trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         attend(inputs.map(session.from_numpy), trace)
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from attncli.compute import Result
 from attncli.core.attention import Inputs
 from attncli.sheet import Numbers
@@ -15,22 +17,37 @@ from attncli.trace import STAGES, Record, Value
 __all__ = ["Exhibit", "exhibits"]
 
 _TITLES = {
+    "X_pos": "position",
     "Q": "project",
     "K": "project",
     "V": "project",
     "Q_heads": "heads",
     "K_heads": "heads",
     "V_heads": "heads",
+    "Q_norm": "norm",
+    "K_norm": "norm",
+    "Q_rot": "rotate",
+    "K_rot": "rotate",
+    "K_all": "cache",
+    "V_all": "cache",
     "scores": "score",
     "scaled": "scale",
+    "softcapped": "softcap",
+    "biased": "bias",
     "masked": "mask",
     "weights": "softmax",
+    "masked_weights": "mask after",
+    "dropped": "dropout",
     "head_output": "mix",
 }
 """A verb for a step; stages of one verb share a block. Other stages go by their own name."""
 
 _PROJECTIONS = ("w_q", "b_q", "w_k", "b_k", "w_v", "b_v", "w_o", "b_o")
 _SOURCES = {"x": "query", "x_k": "key", "x_v": "key"}
+_BESIDE = {"X_pos": "encoding", "K_all": "past_k", "V_all": "past_v", "biased": "bias"}
+"""Stages that take an array of the problem's own, which is shown beside what they make."""
+_WEIGHTS = ("weights", "masked_weights", "dropped")
+
 _STARTS = {
     "q": ("query", "dim"),
     "k": ("key", "dim"),
@@ -71,6 +88,11 @@ class Exhibit:
         return not self.formula
 
     @property
+    def shares(self) -> bool:
+        """Whether its numbers are shares of 1."""
+        return self.name in _WEIGHTS
+
+    @property
     def by_pair(self) -> bool:
         """Whether it has a number for each query and key."""
         return self.axes[-2:] == ("query", "key")
@@ -89,9 +111,19 @@ def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
     yield from _start(result.inputs)
     for record in result.records:
         if record.array is not None:
+            if record.stage.name in _BESIDE:
+                yield _beside(result.inputs, record)
             if detail:
                 yield from _by_pair(record)
             yield _computed(record, record.array)
+
+
+def _beside(p: Inputs, record: Record) -> Exhibit:
+    value: Value = getattr(p, _BESIDE[record.stage.name])
+    array = value.array
+    if record.stage.name == "biased":  # one bias may serve all heads
+        array = np.broadcast_to(array, record.shape)
+    return _given(value, array, record.axes, title=_title(record))
 
 
 def _projections(p: Inputs) -> Iterator[Exhibit]:
@@ -139,7 +171,7 @@ def _computed(record: Record, array: Numbers) -> Exhibit:
         axes=record.axes,
         array=array,
         details=record.details,
-        nothing=0.0 if stage.name == "weights" else -math.inf,
+        nothing=0.0 if stage.name in _WEIGHTS else -math.inf,
     )
 
 
@@ -161,6 +193,8 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
 
 
 def _title(record: Record) -> str:
+    if record.stage.name == "weights" and "row_max" not in record.details:
+        return "normalize"
     return _TITLES.get(record.stage.name, record.stage.name)
 
 

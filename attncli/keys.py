@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
@@ -72,7 +71,7 @@ class Key:
     choices: tuple[str, ...] = ()
     minimum: float | None = None
     above: float | None = None
-    records: Mapping[str, type | Kind] = MappingProxyType({})
+    records: Mapping[str, type | Kind] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     array: bool = False
     several: bool = False

@@ -146,14 +146,28 @@ def _batch(inputs: Inputs) -> int:
 
 def _stages(inputs: Inputs) -> int:
     """Count the stages that have a number for each query and key."""
-    given = (inputs.masked, inputs.scaled, inputs.scores)
-    start = next((count for count, value in enumerate(given) if value is not None), len(given))
-    masks = inputs.mask is not None or inputs.additive is not None
-    return start + 1 - (start > 0 and not masks)
+    given = next((name for name in ("scores", "scaled", "masked") if getattr(inputs, name) is not None), "")
+    made = (
+        not given,  # scores
+        given in {"", "scores"},  # scaled
+        inputs.softcap is not None,
+        inputs.bias is not None,
+        inputs.mask is not None or inputs.additive is not None,  # masked, or masked_weights
+        True,  # weights
+        inputs.dropout is not None,
+    )
+    return sum(made) + (_hidden(inputs) if inputs.similarity.kind == "additive" else 0)
+
+
+def _hidden(inputs: Inputs) -> int:
+    """Count the numbers that additive scores take for each pair of query and key, on their way."""
+    weights = [each for each in inputs.similarity.weights if each is not None]
+    vectors = weights[0] if weights else inputs.q or inputs.w_q or inputs.x
+    return 0 if vectors is None else int(vectors.array.shape[-1])
 
 
 def _details(inputs: Inputs) -> int:
     """Count the arrays of that size in the details: the exponentials, and each weight times its value."""
-    values = inputs.v or inputs.w_v or inputs.x_v
+    values = inputs.v or inputs.w_v or inputs.x_v or inputs.x
     width = int(values.array.shape[-1]) if values else 0
     return 1 + (width if inputs.by_head else width // inputs.num_kv_heads)

@@ -1,12 +1,13 @@
-"""What the numbers of a result say about themselves: checks, and what a reader should be told."""
+"""What a reader should be told about the numbers of a result before trusting them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attncli.core import masks
 from attncli.core.attention import Inputs
@@ -15,53 +16,26 @@ from attncli.problem import Problem
 from attncli.text import quote
 from attncli.trace import Record, Value
 
-__all__ = ["Checks", "check", "observe"]
+__all__ = ["kept_pairs", "observe"]
 
 _SHOWN = 5
 """How many rows a note names before it counts the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
-    """What a result can check by itself.
+def kept_pairs(inputs: Inputs, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Find the pairs of query and key that see each other, whatever the fill of the others is.
 
     Args:
-        row_sum_error: The largest distance of a row of weights from a sum of 1; rows that see no
-            key have no such sum. None when the weights were not kept.
-        nan: How many NaN the stages hold.
-        kept: How many pairs of query and key have a weight above 0 or could have; None as above.
-        pairs: How many pairs there are.
-        entropy: Entropy in bits of each query's weights, all batches and heads in a row.
+        inputs: What was computed.
+        shape: ``(…, query, key)``, as the scores have it.
     """
-
-    row_sum_error: float | None
-    nan: int
-    kept: int | None
-    pairs: int
-    entropy: tuple[float, ...]
-
-
-def check(inputs: Inputs, records: Sequence[Record]) -> Checks:
-    """Check what was computed."""
-    found = {record.stage.name: record for record in records if record.array is not None}
-    nan = sum(int(np.isnan(record.array).sum()) for record in found.values() if record.array is not None)
-    weights = found.get("weights")
-    if weights is None:
-        return Checks(None, nan, None, 0, ())
-    sums = weights.details["row_sum"]
-    seen = weights.details["exp_sum"] > 0
-    error = float(np.max(np.abs(sums[seen] - 1.0), initial=0.0))
-    assert weights.array is not None
-    scores = _final_scores(inputs, found)
-    kept = weights.array.size if scores is None else int((scores != -math.inf).sum())
-    entropy = tuple(float(bits) for bits in np.ravel(weights.details["entropy"]))
-    return Checks(error, nan, kept, weights.array.size, entropy)
-
-
-def _final_scores(inputs: Inputs, found: dict[str, Record]) -> np.ndarray | None:
-    masked = found.get("masked")
-    given = inputs.masked
-    return masked.array if masked else None if given is None else given.array
+    kept = np.ones(shape, dtype=bool)
+    if inputs.mask is not None:
+        kept &= masks.keep(inputs.mask, inputs.seq_q, inputs.seq_k, np.empty(0)).array
+    for blocked in (inputs.additive, inputs.masked):
+        if blocked is not None:
+            kept &= blocked.array != -math.inf
+    return kept
 
 
 def observe(
@@ -76,8 +50,7 @@ def observe(
         note
         for note in (
             _unfinished(inputs, records),
-            _empty_rows(problem, records, query_labels),
-            _filled_rows(inputs, query_labels),
+            _empty_rows(problem, inputs, records, query_labels),
         )
         if note
     )
@@ -117,14 +90,20 @@ def _where(name: str, axes: Sequence[str], index: tuple[int, ...]) -> str:
     return f"{spoken} ({name}{''.join(f'[{i}]' for i in index)})"
 
 
-def _empty_rows(problem: Problem, records: Sequence[Record], labels: Sequence[str]) -> str:
+def _empty_rows(problem: Problem, inputs: Inputs, records: Sequence[Record], labels: Sequence[str]) -> str:
+    """Tell which queries see no key, and what became of their weights."""
     weights = next((record for record in records if record.stage.name == "weights"), None)
-    if weights is None or weights.array is None:
+    if weights is None or (inputs.mask is None and inputs.additive is None and inputs.masked is None):
         return ""
-    empty = weights.details["exp_sum"] == 0
+    empty: NDArray[np.bool_] = np.logical_not(np.any(kept_pairs(inputs, weights.shape), axis=-1))
     if not empty.any():
         return ""
     rows = _rows(empty, weights.axes, labels)
+    if inputs.fill != -math.inf:
+        return (
+            f"{rows} no key: every score there got the fill {inputs.fill:g}, "
+            "and the weights are a softmax over masked keys"
+        )
     if problem.fully_masked == "error":
         raise InputError(
             f"{rows} no key that the mask keeps",
@@ -133,22 +112,6 @@ def _empty_rows(problem: Problem, records: Sequence[Record], labels: Sequence[st
         )
     filled = "0" if problem.fully_masked == "zeros" else "NaN"
     return f"{rows} no key: the weights there are {filled} (fully_masked: {problem.fully_masked})"
-
-
-def _filled_rows(inputs: Inputs, labels: Sequence[str]) -> str:
-    """Tell which rows a finite fill leaves to a softmax over masked keys."""
-    if inputs.mask is None or inputs.fill == -math.inf:
-        return ""
-    like = np.zeros(())
-    kept = masks.keep(inputs.mask, inputs.seq_q, inputs.seq_k, like).array
-    empty = ~kept.any(axis=-1)
-    if not empty.any():
-        return ""
-    axes = (*inputs.axes[-(empty.ndim - 1) :],) if empty.ndim > 1 else ()
-    return (
-        f"{_rows(empty, (*axes, 'query'), labels)} no key: every score there got the fill {inputs.fill:g}, "
-        "and the weights are a softmax over masked keys"
-    )
 
 
 def _rows(which: np.ndarray, axes: Sequence[str], labels: Sequence[str]) -> str:

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from attncli.compute import Result
-from attncli.core import masks
+from attncli.observe import kept_pairs
 from attncli.sheet import Checks
 from attncli.trace import Record
 
-__all__ = ["kept_pairs", "self_check"]
+__all__ = ["count_nan", "self_check"]
 
 _STEP = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Distance from 1 to the next number of a precision."""
-
-
-def kept_pairs(result: Result, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Find the pairs of query and key that see each other, whatever the fill of the others is.
-
-    Args:
-        result: The result.
-        shape: ``(…, query, key)``, as the result's scores have it.
-    """
-    inputs = result.inputs
-    kept = np.ones(shape, dtype=bool)
-    if inputs.mask is not None:
-        kept &= masks.keep(inputs.mask, inputs.seq_q, inputs.seq_k, np.empty(0)).array
-    for blocked in (inputs.additive, inputs.masked):
-        if blocked is not None:
-            kept &= blocked.array != -math.inf
-    return kept
 
 
 def self_check(result: Result) -> Checks | None:
@@ -40,12 +21,12 @@ def self_check(result: Result) -> Checks | None:
     weights = next((each for each in result.records if each.stage.name == "weights"), None)
     if weights is None or weights.array is None:
         return None
-    kept = kept_pairs(result, weights.shape)
-    seeing = kept.any(axis=-1)
+    kept = kept_pairs(result.inputs, weights.shape)
+    seeing: NDArray[np.bool_] = np.logical_or.reduce(kept, axis=-1)
     return Checks(
-        row_sum_error=_largest_error(weights.details["row_sum"][seeing]),
-        allowed=max(result.inputs.seq_k, 2) * _STEP[result.dtype],
-        nan=sum(_count(np.isnan, record) for record in result.records),
+        row_sum_error=_largest_error(result, weights, seeing),
+        allowed=max(result.inputs.seq_k, 2) * _STEP[result.precision["softmax"]],
+        nan=count_nan(result),
         infinite=sum(_infinite(record, kept) for record in result.records),
         kept=int(kept.sum()),
         pairs=kept.size,
@@ -54,13 +35,19 @@ def self_check(result: Result) -> Checks | None:
     )
 
 
-def _largest_error(sums: NDArray[np.floating]) -> float | None:
-    finite = sums[np.isfinite(sums)]  # NaN is counted by itself
+def _largest_error(result: Result, weights: Record, seeing: NDArray[np.bool_]) -> float | None:
+    """Measure how far the weights of a row, with the sink's, are from a sum of 1."""
+    if result.inputs.normalize == "none":
+        return None
+    sums = weights.details["row_sum"] + weights.details.get("sink_mass", 0.0)
+    finite = sums[np.isfinite(sums) & seeing]  # NaN is counted by itself
     return float(np.abs(finite - 1).max()) if finite.size else None
 
 
-def _count(what: np.ufunc, record: Record) -> int:
-    return 0 if record.array is None else int(what(record.array).sum())
+def count_nan(result: Result) -> int:
+    """Count the NaN in the stages that were kept."""
+    arrays = (record.array for record in result.records if record.array is not None)
+    return sum(int(np.isnan(array).sum()) for array in arrays)
 
 
 def _infinite(record: Record, kept: NDArray[np.bool_]) -> int:

@@ -178,7 +178,8 @@ class Trace:
         axes: The axes that the problem has, of ``batch`` and ``head``.
         keep: Names of the stages to keep; None keeps all.
         large_details: Also compute the details with a number for each query and key.
-        cast: Applied to every result: the rounding of a precision that the arrays themselves lack.
+        cast: Applied to the name of every stage and its result: the rounding of a precision that
+            the arrays themselves lack.
     """
 
     def __init__(
@@ -187,7 +188,7 @@ class Trace:
         *,
         keep: Collection[str] | None = None,
         large_details: bool = False,
-        cast: Callable[[Array], Array] | None = None,
+        cast: Callable[[str, Array], Array] | None = None,
     ) -> None:
         self.records: dict[str, Record] = {}
         self._absent = {"batch", "head"} - set(axes)
@@ -210,7 +211,7 @@ class Trace:
         call = cast("Callable[..., Array]", stage.function)  # bound by name, which P cannot say
         result = call(**inputs)
         if self._cast:
-            result = self._cast(result)
+            result = self._cast(stage.name, result)
         kept = self._keep is None or stage.name in self._keep
         self.records[stage.name] = Record(
             stage,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from attncli.compute import compute
-from attncli.core import scores as core
+from attncli.core import similarity as core
 from attncli.problem import Mask, Problem
 from attncli.trace import STAGES, Detail, Stage, Trace, Value, spell, stage
 

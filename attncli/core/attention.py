@@ -43,7 +43,19 @@ from attncli.core.softmax import (
 )
 from attncli.trace import Array, Stage, Trace, Value
 
-__all__ = ["Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
+__all__ = ["ORDER", "Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
+
+ORDER: dict[str, tuple[str, ...]] = {
+    "qk": (
+        "X_pos",
+        *("Q", "K", "V", "Q_heads", "K_heads", "V_heads"),
+        *("Q_norm", "K_norm", "Q_rot", "K_rot", "K_all", "V_all"),
+        *("scores", "scaled", "softcapped", "biased", "masked"),
+    ),
+    "softmax": ("weights", "masked_weights", "dropped"),
+    "pv": ("head_output", "concat", "output"),
+}
+"""The stages in the order of the computation, by the part of it whose precision they share."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -175,7 +175,7 @@ class _Composer:
             if key in lines:
                 raise self._fault(
                     event,
-                    f"the key {quote(key)} stands here a second time; line {lines[key]} has it already",
+                    f"the key {quote(key)} is given twice; line {lines[key]} has it already",
                     "keep one of the two",
                 )
             lines[key] = event.start_mark.line + 1

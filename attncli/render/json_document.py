@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import Any
 
 from attncli import __version__
 from attncli.compute import Result
-from attncli.problem import Expected, Mask, Problem, keys
+from attncli.problem import Expected, Problem, Variant, keys
 from attncli.render.json_text import json_text
+from attncli.selfcheck import count_nan, self_check
 from attncli.trace import Record
 
 __all__ = ["document", "render_json"]
@@ -46,7 +48,7 @@ def document(result: Result) -> dict[str, Any]:
             "scale": _scale(result),
             "stages": [_declaration(record) for record in kept],
             "details": {name: array for record in kept for name, array in record.details.items()},
-            "checks": {"row_sum_error": result.checks.row_sum_error, "nan": result.checks.nan},
+            "checks": _checks(result),
             "notes": list(result.notes),
         },
     }
@@ -60,7 +62,7 @@ def problem_keys(problem: Problem) -> dict[str, Any]:
     return written
 
 
-def _given(declared: Problem | Mask) -> dict[str, Any]:
+def _given(declared: Any) -> dict[str, Any]:
     kind = type(declared)
     values = {key.name: getattr(declared, key.name) for key in keys(kind)}
     return {name: _plain(value) for name, value in values.items() if _differs(value, getattr(kind, name))}
@@ -72,10 +74,14 @@ def _differs(value: Any, default: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Mask):
+    if isinstance(value, Variant):
+        return {value.name: _plain(value.value)}
+    if is_dataclass(value) and not isinstance(value, Expected):
         return _given(value)
     if isinstance(value, Expected):
         return _digits(value.digits)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     return value
@@ -101,6 +107,11 @@ def _scale(result: Result) -> float | None:
     multiplier, divisor = result.inputs.multiplier, result.inputs.divisor
     scale = 1.0 if multiplier is None else float(multiplier.array)
     return scale if divisor is None else scale / float(divisor.array)
+
+
+def _checks(result: Result) -> dict[str, Any]:
+    checks = self_check(result)
+    return {"row_sum_error": checks and checks.row_sum_error, "nan": count_nan(result)}
 
 
 def _declaration(record: Record) -> dict[str, Any]:

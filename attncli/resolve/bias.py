@@ -9,7 +9,7 @@ import numpy as np
 
 from attncli.core.positions import alibi, alibi_slopes, t5_bias
 from attncli.errors import InputError, Path
-from attncli.problem import T5, Alibi, Variant
+from attncli.problem import T5, Alibi, Mask, Variant
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, Numbers, counted, real
 from attncli.resolve.layouts import say_shape
@@ -41,12 +41,32 @@ def bias(draft: Draft, begin: str) -> None:
 def _one_bias(draft: Draft, part: Variant | Numbers, path: Path) -> Numbers:
     if not isinstance(part, Variant):
         return real(fit_scores(path, part, draft))
-    start = first_query(draft, "a bias by position")
+    start = _first_query(draft, path)
     query, key_positions = np.arange(draft.sizes["query"]) + start, np.arange(draft.sizes["key"])
     rule = part.value
     made = _alibi(draft, rule, path) if isinstance(rule, Alibi) else _t5(draft, rule, path)
     by_head: Numbers = made(query, key_positions)
     return by_head if "head" in draft.axes else by_head[0]
+
+
+def _first_query(draft: Draft, path: Path) -> int:
+    """Find where the first query stands; unlike a mask, a bias by distance starts at key 0 unless told."""
+    mask, sizes = draft.problem.mask or Mask(), draft.sizes
+    if mask.lengths is not None and mask.align == "bottom_right":
+        raise InputError(
+            "the first query of each item stands elsewhere, and a bias by distance has one place for all",
+            path=path,
+            fix="mask: {offset: n}, or one item at a time",
+        )
+    said = mask.align or mask.offset is not None or "past" in sizes
+    if not said and sizes["query"] != sizes["key"]:
+        draft.notes.append(
+            "bias: query 0 stands at key 0; with a cache it would not: mask.offset or past says where"
+        )
+        return 0
+    start = first_query(draft, "a bias by distance")
+    assert isinstance(start, int)
+    return start
 
 
 Positional = Callable[[Numbers, Numbers], Numbers]

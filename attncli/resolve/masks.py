@@ -8,7 +8,7 @@ import numpy as np
 
 from attncli.core.masks import Rules
 from attncli.errors import InputError
-from attncli.problem import Mask, Problem
+from attncli.problem import Mask, Problem, Variant
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, Numbers
 from attncli.resolve.layouts import say_shape
@@ -53,7 +53,7 @@ def _rules(draft: Draft, mask: Mask) -> Rules | None:
     lengths = None if mask.lengths is None else _lengths(mask.lengths, draft)
     windows = _windows(mask)
     if not (mask.causal or windows):
-        _no_diagonal(mask)
+        _no_diagonal(draft, mask)
     if not (mask.causal or windows or kept) and lengths is None:
         return None
     diagonal = "causal" if mask.causal else "a window" if windows else None
@@ -73,7 +73,10 @@ def truth(array: Numbers) -> Numbers:
     return array.astype(bool)
 
 
-def _no_diagonal(mask: Mask) -> None:
+def _no_diagonal(draft: Draft, mask: Mask) -> None:
+    biases = draft.problem.bias if isinstance(draft.problem.bias, tuple) else (draft.problem.bias,)
+    if any(isinstance(bias, Variant) for bias in biases):
+        return  # a bias by distance has a diagonal too
     for key in ("align", "offset"):
         if getattr(mask, key) is not None:
             raise InputError(
