@@ -27,6 +27,12 @@ def draw(*shape: int) -> np.ndarray:
     return np.asarray(np.random.default_rng(shape).normal(size=shape))
 
 
+def of_every_kind(dtype: str) -> Problem:
+    """Make a problem with batch, heads, a mask and an output weight."""
+    mask = Mask(causal=True, lengths=(3, 1), query_padding=np.eye(2, 3) < 1)
+    return Problem(X=draw(2, 3, 4), W_O=draw(4, 4), num_heads=2, temperature=0.7, mask=mask, dtype=dtype)
+
+
 @pytest.fixture
 def torch() -> Any:
     """Give torch, where it is installed."""
@@ -170,13 +176,7 @@ def test_jax_computes_in_float64() -> None:
 )
 def test_a_problem_has_one_result_on_every_backend(backend: str, dtype: str, tolerance: float) -> None:
     """Each backend gives NumPy's stages, to the precision, and says what it ran on."""
-    problem = Problem(
-        X=draw(2, 3, 4),
-        W_O=draw(4, 4),
-        num_heads=2,
-        mask=Mask(causal=True, lengths=(3, 1), query_padding=np.eye(2, 3) < 1),
-        dtype=dtype,
-    )
+    problem = of_every_kind(dtype)
     result, wanted = compute(problem, backend=backend, device="cpu"), compute(problem)
     assert (result.backend, result.device, result.dtype) == (backend, "cpu", dtype)
     for name in (record.stage.name for record in wanted.records):
@@ -190,7 +190,7 @@ def test_a_problem_has_one_result_on_every_backend(backend: str, dtype: str, tol
 @pytest.mark.parametrize("dtype", HALVES)
 def test_half_precisions_round_after_every_stage(backend: str, dtype: str) -> None:
     """Each stage's numbers are ones that the precision has."""
-    problem = Problem(X=draw(3, 4), W_O=draw(4, 4), num_heads=2, temperature=0.7, dtype=dtype)
+    problem = of_every_kind(dtype)
     own = np.float16 if dtype == "float16" else ml_dtypes.bfloat16
     for record in compute(problem, backend=backend, device="cpu").records:
         assert record.array is not None

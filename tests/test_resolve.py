@@ -473,6 +473,7 @@ def test_no_weights_are_no_stage_of_their_own() -> None:
 def test_whole_numbers_are_taken_as_real_ones() -> None:
     """An array of integers divides and multiplies as numbers do, and so does a whole scale."""
     whole = np.array([[3, 1], [1, 2]])
+    assert array(read(X=whole).x).dtype == np.float64  # or torch would not multiply it by real weights
     np.testing.assert_array_equal(stage("output", X=whole), stage("output", X=whole.astype(float)))
     assert stage("scaled", X=whole, scale=1).tolist() == (whole @ whole.T).tolist()
     added = Mask(additive=np.array([[0, 1], [0, 0]]))

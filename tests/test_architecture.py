@@ -1,0 +1,130 @@
+"""Who may import whom: one table, held against the imports that the files really have."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+
+import pytest
+
+import attncli
+
+ROOT = pathlib.Path(attncli.__file__).parent
+
+MAY_IMPORT = {
+    # what everything stands on
+    "__init__": "",
+    "text": "",
+    "errors": "text",
+    "trace": "",
+    "problem": "errors",
+    # the mathematics: no NumPy, no files, no terminal
+    "core": "trace problem errors",
+    "resolve": "core trace problem errors",
+    "backends": "trace errors",
+    "memory": "core trace problem errors",
+    "observe": "core trace problem errors text",
+    "compute": "resolve core backends observe memory trace problem errors",
+    # the edge where problems come in
+    "draw": "errors",
+    "drawn": "draw memory problem errors",
+    "readers": "draw problem errors text",
+    # what a result shows, before anything is text
+    "sheet": "",
+    "headline": "compute core",
+    "parts": "compute sheet errors",
+    "exhibits": "compute sheet core trace",
+    "selfcheck": "compute sheet core trace",
+    "blocks": "exhibits headline parts selfcheck sheet compute core trace errors text",
+    "check": "blocks compute core problem errors text",
+    # the edge where text goes out
+    "render": "blocks sheet compute problem trace text __init__",
+    "streams": "errors text",
+    "files": "streams errors text",
+    "terminal": "errors text",
+    # the command line
+    "options": "render sheet backends core trace problem errors text",
+    "deliver": "render sheet files streams terminal options compute errors text",
+    "faults": "errors text __init__",
+    "cli": "deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "errors text __init__",
+    "__main__": "cli",
+}
+"""Rooms, a module or a folder each, and the rooms that each may import."""
+
+WITHOUT_LIBRARIES = ("text", "errors", "trace", "problem", "core")
+"""Rooms that are imported before anybody knows whether an array library will be needed."""
+
+
+def files() -> dict[str, list[pathlib.Path]]:
+    rooms: dict[str, list[pathlib.Path]] = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        first = path.relative_to(ROOT).parts[0]
+        rooms.setdefault(first.removesuffix(".py"), []).append(path)
+    return rooms
+
+
+ROOMS = files()
+
+
+def modules(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Yield line and dotted name of each import that is carried out, also those inside functions."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}:{node.lineno} imports relatively"
+            assert node.module
+            # `from attncli import files` names a room, `from attncli import __version__` does not
+            deeper = [a.name for a in node.names if node.module == "attncli" and a.name in MAY_IMPORT]
+            yield from ((node.lineno, f"{node.module}.{name}") for name in deeper)
+            if not deeper:
+                yield node.lineno, node.module
+
+
+def rooms_of(room: str) -> Iterator[tuple[str, str]]:
+    """Yield where a room imports another one, and which."""
+    for path in ROOMS[room]:
+        for line, name in modules(path):
+            package, _, inner = name.partition(".")
+            other = inner.partition(".")[0] or "__init__"
+            if package == "attncli" and other != room:
+                yield f"{path.relative_to(ROOT.parent)}:{line}", other
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_what_the_table_allows(room: str) -> None:
+    """Imports point one way; a new room takes a line in the table, and a reason to be."""
+    assert room in MAY_IMPORT, f"{room} is not in the table"
+    allowed = MAY_IMPORT[room].split()
+    assert not [f"{where} imports {other}" for where, other in rooms_of(room) if other not in allowed]
+
+
+def test_the_table_allows_no_circle() -> None:
+    """Whatever is allowed, no room can come to import itself through others."""
+    graph = {room: allowed.split() for room, allowed in MAY_IMPORT.items()}
+    assert set(TopologicalSorter(graph).static_order()) == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("room", WITHOUT_LIBRARIES)
+def test_the_middle_knows_no_array_library(room: str) -> None:
+    """The mathematics meets a library through array_api_compat alone, NumPy included."""
+    outside = {
+        (f"{path.relative_to(ROOT.parent)}:{line}", name)
+        for path in ROOMS[room]
+        for line, name in modules(path)
+        if name.partition(".")[0] not in {"attncli", *sys.stdlib_module_names}
+    }
+    assert {name for _, name in outside} <= {"array_api_compat"}, outside
