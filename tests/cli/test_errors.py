@@ -66,7 +66,7 @@ def test_a_second_bad_file_leaves_nothing_of_the_first(attn: Attn, folder: Path)
             "error: memory does not suffice: unable to allocate 6.71 GiB\n",
         ),
         (MemoryError(), 3, "error: memory does not suffice\n"),
-        (UnavailableError("no such thing here"), 3, "error: no such thing here\n"),
+        (UnavailableError("no \x1b[31m\x9b here"), 3, "error: no <U+001B>[31m<U+009B> here\n"),
         (KeyboardInterrupt(), 130, ""),
     ],
 )

@@ -81,7 +81,7 @@ def test_mode_and_link_stay(attn: Attn, folder: Path) -> None:
     """An existing file keeps its mode, a link stays a link, and a new file gets what the umask leaves."""
     target, link = folder / "target.json", folder / "link.json"
     target.write_text("old")
-    target.chmod(0o640)
+    target.chmod(0o604)
     link.symlink_to("target.json")
     mask = os.umask(0o027)
     try:
@@ -91,7 +91,7 @@ def test_mode_and_link_stay(attn: Attn, folder: Path) -> None:
         os.umask(mask)
     assert link.is_symlink()
     assert json.loads(target.read_text())["schema"] == "attn/1"
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (target, folder / "new.json")] == [0o640, 0o640]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (target, folder / "new.json")] == [0o604, 0o640]
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def test_rows_stand_on_one_line_each() -> None:
     assert "    [1.0, 0.0],\n    [0.0, 1.0]\n  ],\n" in text
     assert '      {"a": [1, 2]}\n' in text
     assert strict(text) == strict("".join(json_text(value)))
+    assert "".join(json_text({"scale": -0.0, "notes": [-0.0]})) == '{"scale":0.0,"notes":[0.0]}'
 
 
 @given(arrays.arrays(np.float64, arrays.array_shapes(max_dims=4, max_side=3), elements=st.floats()))

@@ -65,10 +65,12 @@ def test_npz_holds_inputs_and_stages(attn: Attn, folder: Path) -> None:
         attn(*SMALL, "--seed", "1", "-o", name)
     assert (folder / "one.npz").read_bytes() == (folder / "two.npz").read_bytes()
     document = json.loads(attn(*SMALL, "--seed", "1", "--json").out)
-    with np.load("one.npz", allow_pickle=False) as archive:
-        assert set(archive) == {"X", "W_Q", "W_K", "W_V", *document["stages"]}
-        np.testing.assert_array_equal(archive["output"], document["stages"]["output"])
-    assert zipfile.ZipFile("one.npz").testzip() is None
+    with np.load("one.npz", allow_pickle=False) as arrays:
+        assert set(arrays) == {"X", "W_Q", "W_K", "W_V", *document["stages"]}
+        np.testing.assert_array_equal(arrays["output"], document["stages"]["output"])
+    with zipfile.ZipFile("one.npz") as archive:
+        assert archive.testzip() is None
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_several_files_in_order(attn: Attn, folder: Path) -> None:
