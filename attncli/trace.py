@@ -77,6 +77,8 @@ class Stage(Generic[P]):
         latex: The formula for LaTeX, over the same parameters.
         source: Where the step was published.
         function: The computation.
+        details: Numbers that belong to it, by name.
+        variants: Other ways to the same stage.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Stage(Generic[P]):
     source: str
     function: Callable[P, Array]
     details: dict[str, Detail] = field(default_factory=dict)
+    variants: list[Stage[...]] = field(default_factory=list)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Array:
         """Compute the stage, without a trace."""
@@ -101,9 +104,11 @@ class Stage(Generic[P]):
         """Declare another way to the same stage; it shares name, symbol, axes and details."""
 
         def declare(function: Callable[Q, Array]) -> Stage[Q]:
-            return _declared(
+            made = _declared(
                 Stage(self.name, self.symbol, self.axes, formula, latex, source, function, self.details)
             )
+            self.variants.append(cast("Stage[...]", made))
+            return made
 
         return declare
 
@@ -135,7 +140,7 @@ def stage(
 
     def declare(function: Callable[P, Array]) -> Stage[P]:
         if name in STAGES:
-            raise TypeError(f"there is a stage {name!r} already")
+            raise TypeError(f"stage {name!r} needs a name of its own: there is one already")
         made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function)
         STAGES[name] = cast("Stage[...]", _declared(made))
         return made

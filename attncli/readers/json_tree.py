@@ -147,7 +147,7 @@ def _duplicate(text: str, start: int, name: str) -> InputError:
         elif (held := seen[-1]) is not None and _is_key(text, token.offset):
             if token.value in held:
                 place = Place(name, *place_at(text, token.offset))
-                message = f"the key {quote(token.value)} stands here a second time; it has a value already"
+                message = f"the key {quote(token.value)} is given twice"
                 return InputError(message, fix="keep one of the two", place=place)
             held.add(token.value)
     raise AssertionError("a duplicate key was seen and is not there")

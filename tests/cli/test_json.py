@@ -102,7 +102,7 @@ def test_the_document_says_how_it_was_made(attn: Attn) -> None:
         "shape": [3, 2],
     }
     assert set(meta["details"]) == {
-        *("row_max", "exp", "exp_sum", "row_sum", "lse", "entropy"),
+        *("row_max", "exp", "exp_sum", "row_sum", "lse", "lse2", "entropy"),
         "weighted_values",
     }
     assert meta["checks"]["nan"] == 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from attncli.core.attention import Inputs, attend
-from attncli.problem import Mask, Problem
+from attncli.problem import T5, AdditiveScore, Alibi, Dropout, Mask, Problem, Rms, Rope, Sinusoidal, Variant
 from attncli.resolve import resolve
 from attncli.trace import STAGES, Trace
 from tests.conftest import Namespace
@@ -22,6 +22,12 @@ def with_nan(array: np.ndarray, row: int) -> np.ndarray:
     array = array.copy()
     array[..., row, :] = np.nan
     array[..., row, -1] = np.inf
+    return array
+
+
+def with_zeros(array: np.ndarray, row: int) -> np.ndarray:
+    array = array.copy()
+    array[row] = 0
     return array
 
 
@@ -72,6 +78,48 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "masked nan": {"X": with_nan(draw(3, 4), 2), **WEIGHTS, "mask": Mask(causal=True)},
     "masked nan and fill": {"X": with_nan(draw(3, 4), 2), "mask": Mask(causal=True), "mask_fill": -1e9},
     "masked nan, ieee": {"X": with_nan(draw(3, 4), 2), "mask": Mask(causal=True), "masked_values": "ieee"},
+    "sinusoidal": {"X": draw(3, 4), "position_encoding": Variant("sinusoidal", Sinusoidal(offset=2))},
+    "encoding as given": {"X": draw(2, 3, 4), "position_encoding": draw(3, 4)},
+    "rope by halves": {**QKV, "rope": Rope(pairing="half")},
+    "rope interleaved": {
+        "X": draw(3, 6),
+        "num_heads": 1,
+        "rope": Rope(pairing="interleaved", dim=4, offset=3),
+    },
+    "norm": {**QKV, "qk_norm": Variant("rms", Rms(weight_Q=draw(2)))},
+    "cache": {
+        **QKV,
+        "past": {"K": draw(2, 2, 4, 2), "V": draw(2, 2, 4, 3)},
+        "mask": Mask(causal=True, offset=4),
+    },
+    "cosine": {"Q": with_zeros(draw(3, 4), 1), "K": draw(5, 4), "score": "cosine"},
+    "general": {"Q": draw(3, 4), "K": draw(5, 2), "score": Variant("general", draw(4, 2))},
+    "additive": {
+        "Q": draw(3, 4),
+        "K": draw(5, 2),
+        "V": draw(5, 2),
+        "score": Variant("additive", AdditiveScore(W_q=draw(4, 3), W_k=draw(2, 3), v=draw(3))),
+    },
+    "additive without weights": {**QKV, "score": Variant("additive", AdditiveScore())},
+    "softcap and bias": {**QKV, "softcap": 2.0, "bias": draw(3, 5)},
+    "bias before scale": {**QKV, "bias": draw(1, 4, 3, 5), "bias_position": "before_scale"},
+    "alibi and t5": {
+        **QKV,
+        "bias": (Variant("alibi", Alibi()), Variant("t5", T5(table=draw(8, 4)))),
+        "bias_position": "before_softcap",
+        "softcap": 3.0,
+    },
+    "sink": {**QKV, "sink": (0.5, -1.0, 2.0, 0.0), "mask": Mask(causal=True, offset=-1)},
+    "sums": {
+        "Q": np.abs(draw(3, 4)),
+        "K": np.abs(draw(5, 4)),
+        "normalize": "sum",
+        "mask": Mask(causal=True, offset=0),
+    },
+    "no softmax": {**QKV, "normalize": "none", "mask": Mask(causal=True, offset=0)},
+    "mask after softmax": {"X": draw(3, 4), "mask": Mask(causal=True), "mask_when": "after_softmax"},
+    "renormalized": {"X": draw(3, 4), "mask": Mask(causal=True), "mask_when": "after_softmax_renormalized"},
+    "dropout": {**QKV, "dropout": Dropout(p=0.4, seed=1)},
 }
 by_problem = pytest.mark.parametrize("name", PROBLEMS)
 

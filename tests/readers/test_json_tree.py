@@ -11,8 +11,8 @@ from attncli.readers.tree import Plain, Tree
 REFUSED = {
     "": "the file is empty",
     " \n": "the file is empty",
-    '{"a": 1, "a": 2}': r'key "a" stands here a second time[\s\S]*p\.json:1:10',
-    '{"a": {"b": 1,\n "b": 2}}': r'key "b" stands here a second time[\s\S]*p\.json:2:2',
+    '{"a": 1, "a": 2}': r'key "a" is given twice[\s\S]*p\.json:1:10',
+    '{"a": {"b": 1,\n "b": 2}}': r'key "b" is given twice[\s\S]*p\.json:2:2',
     '{"a": "a", "b": ["a", "a"], "b": 1}': r"p\.json:1:29",
     "{'a': 1}": "double quotes",
     '{"a": [\'b\']}': "double quotes",

@@ -42,7 +42,7 @@ REFUSED = {
     "deepblock.yaml": r"nested more than 64 levels",
     "deepflow.yaml": r"nested more than 64 levels",
     "doublecomma.yaml": r"value is missing[\s\S]*doublecomma.yaml:1:8",
-    "dup.json": r'the key "X" stands here a second time[\s\S]*dup.json:1:17',
+    "dup.json": r'the key "X" is given twice[\s\S]*dup.json:1:17',
     "empty.json": r"the file is empty",
     "extra.yaml": r'unknown key "maks"[\s\S]*did you mean mask\?',
     "hashblock.yaml": r"token 2 of tokens .*empty[\s\S]*quotes",

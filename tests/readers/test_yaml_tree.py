@@ -14,8 +14,8 @@ CHAIN = "\n".join(f"k{i}: &k{i} [{f'*k{i - 1}' if i else '1'}]" for i in range(1
 
 REFUSED = {
     "X: [[1]]\n---\nX: [[2]]\n": r"a second document[\s\S]*p\.yaml:2:1",
-    "X: 1\nW_Q: 2\nX: 3\n": r'key "X" stands here a second time; line 1[\s\S]*p\.yaml:3:1',
-    "a: {b: 1, b: 2}": r'key "b" stands here a second time',
+    "X: 1\nW_Q: 2\nX: 3\n": r'key "X" is given twice; line 1[\s\S]*p\.yaml:3:1',
+    "a: {b: 1, b: 2}": r'key "b" is given twice',
     "a: !!python/object/apply:os.system [1]": r"tag .*python.* is not known",
     "a: !!binary aGk=": "tag .*!!binary.* is not known",
     "a: !mine 1": "tag .*!mine.* is not known",
