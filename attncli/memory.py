@@ -151,7 +151,7 @@ def _stages(inputs: Inputs) -> int:
         not given,  # scores
         given in {"", "scores"},  # scaled
         inputs.softcap is not None,
-        inputs.bias is not None,
+        inputs.biased,
         inputs.mask is not None or inputs.additive is not None,  # masked, or masked_weights
         True,  # weights
         inputs.dropout is not None,

@@ -15,6 +15,7 @@ __all__ = [
     "masked_softmax",
     "masked_weights",
     "renormalized",
+    "share",
     "unnormalized",
     "weights",
     "weights_by_sum",
@@ -45,7 +46,7 @@ def _total(x: Array) -> Array:
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
-def _share(parts: Array, total: Array, empty: float = 0.0) -> Array:
+def share(parts: Array, total: Array, empty: float = 0.0) -> Array:
     """Divide parts by their total; a total of 0 leaves ``empty``."""
     xp = namespace(parts)
     return xp.where(total == 0, empty, parts / xp.where(total == 0, 1.0, total))
@@ -67,7 +68,7 @@ def weights(scores: Array, *, empty: float = 0.0) -> Array:
         empty: The weights of a query that sees no key: 0, or NaN.
     """
     e = _exp(scores)
-    return _share(e, _total(e), empty)
+    return share(e, _total(e), empty)
 
 
 @weights.variant(
@@ -98,7 +99,7 @@ def _total_with_sink(scores: Array, sink: Array) -> Array:
 def weights_by_sum(numbers: Array) -> Array:
     """Divide each score by its row's sum: weights only while no score is negative."""
     seen = _seen(numbers)
-    return _share(seen, _total(seen))
+    return share(seen, _total(seen))
 
 
 @weights.variant(formula="{numbers}", latex="{numbers}", source="linear attention without a kernel")
@@ -132,13 +133,13 @@ def masked_weights(weights: Array, keep: Array) -> Array:
 def masked_softmax(scores: Array, keep: Array) -> Array:
     """Take the softmax over all keys, and then out of it those that are masked."""
     e = _exp(scores)
-    return namespace(scores).where(keep, _share(e, _total(e)), 0.0)
+    return namespace(scores).where(keep, share(e, _total(e)), 0.0)
 
 
 @weights.variant(formula="{parts} ÷ Σ {parts}", latex=r"{parts} / \textstyle\sum {parts}", source="as above")
 def renormalized(parts: Array) -> Array:
     """Divide what the mask left of each row by its sum."""
-    return _share(parts, _total(parts))
+    return share(parts, _total(parts))
 
 
 @stage(
