@@ -7,7 +7,6 @@ tile, are held to one each meanwhile.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 

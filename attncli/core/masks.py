@@ -97,16 +97,21 @@ def _parts(rules: Rules, query: Array, key: Array) -> Iterator[Array]:
     yield from rules.arrays
 
 
-def sight(rules: Rules, seq_q: int, seq_k: int) -> bool | None:
-    """Tell by the rules alone, without a number for each pair, how much the queries see of the keys.
+def sight(rules: Rules, queries: slice, keys: slice) -> bool | None:
+    """Tell by the rules alone, without a number for each pair, how much queries see of keys.
+
+    Args:
+        rules: The mask.
+        queries: Which queries, counted from the first that the mask is for.
+        keys: Which keys, likewise.
 
     Returns:
         True when every query sees every key, False when none sees any; None when it takes a closer
         look.
     """
     low, high = _ends(rules.offset)
-    query = rules.first_query + low, rules.first_query + seq_q - 1 + high
-    key = rules.first_key, rules.first_key + seq_k - 1
+    query = rules.first_query + queries.start + low, rules.first_query + queries.stop - 1 + high
+    key = rules.first_key + keys.start, rules.first_key + keys.stop - 1
     verdicts = list(_verdicts(rules, query, key))
     if False in verdicts:
         return False

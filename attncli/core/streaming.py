@@ -22,7 +22,7 @@ from attncli.core.attention import Inputs, finish, logits, mix, vectors, weigh
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
 from attncli.core.online import Exp, Online, exp_shifted
-from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs, tile_rules
+from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 
 __all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
@@ -87,7 +87,9 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> Value:
     shape = _sample(p, q, k, v, trace)
     job = _job(p, q, k, v, engine)
     todo = list(_strips(p, shape[:-2], engine))
-    order = sorted(range(len(todo)), key=lambda i: -sum(1 for _ in job.tiles(todo[i])))  # longest first
+    order = sorted(
+        range(len(todo)), key=lambda i: -sum(1 for _ in job.tiles(job.part(todo[i])))
+    )  # longest first
     made = dict(zip(order, engine.run(job.mix, [todo[i] for i in order]), strict=True))
     parts = [made[i] for i in range(len(todo))]
     together = partial(_together, lead=shape[:-2], each=math.ceil(p.seq_q / engine.queries))
@@ -146,6 +148,7 @@ class _Job:
         v: Values.
         engine: How tiles are worked off.
         hides: Whether what the mask rules out leaves no trace in the output.
+        by_pair: Whether anything but the mask has a number for each pair.
         longest: Length of the longest key of each head, ``(…, 1, 1)``, where scores are bounded by
             lengths; None where they are not.
     """
@@ -156,32 +159,45 @@ class _Job:
     v: Value
     engine: Engine
     hides: bool
+    by_pair: bool
     longest: Array | None
 
-    def tiles(self, strip: Strip) -> Iterator[tuple[Tile, bool | None]]:
-        """Yield the tiles to be computed, each with whether all of it is in sight; None may be partly."""
+    def part(self, strip: Strip) -> Inputs:
+        """Return the inputs of a strip."""
+        whole = slice(0, self.p.seq_k)
+        return tile_inputs(self.p, Tile(lead=strip.lead, queries=strip.queries, keys=whole))
+
+    def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
+        """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
         blind = True
-        for keys in spans(self.p.seq_k, self.engine.keys):
-            tile = Tile(lead=strip.lead, queries=strip.queries, keys=keys)
-            seen = True if self.p.mask is None else masks.sight(*tile_rules(self.p.mask, tile))
+        for keys in spans(part.seq_k, self.engine.keys):
+            seen = True if part.mask is None else masks.sight(part.mask, slice(0, part.seq_q), keys)
             if seen is not False or not self.hides:
                 blind = False
-                yield tile, seen
+                yield keys, seen
         if blind:  # one tile that is hidden whole tells what becomes of such rows
-            yield Tile(lead=strip.lead, queries=strip.queries, keys=next(spans(self.p.seq_k, 1))), False
+            yield next(spans(part.seq_k, 1)), False
+
+    def size(self, strip: Strip) -> int:
+        """Count the tiles to be computed."""
+        if self.p.mask is None:
+            return math.ceil(self.p.seq_k / self.engine.keys)
+        return sum(1 for _ in self.tiles(self.part(strip)))
 
     def mix(self, strip: Strip) -> Mixed:
         """Compute a strip."""
-        q = _rows(self.q, strip.queries, strip.lead)
+        q, part = _rows(self.q, strip.queries, strip.lead), self.part(strip)
+        seen_whole = replace(part, mask=None) if part.mask else part
         online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(q, strip))
-        for tile, seen in self.tiles(strip):
-            part = tile_inputs(self.p, tile)
-            if seen:
-                part = replace(part, mask=None)
-            z, keep = logits(part, q, _rows(self.k, tile.keys, strip.lead), untraced)
-            value = _rows(self.v, tile.keys, strip.lead)
+        for keys, seen in self.tiles(part):
+            tile = seen_whole if seen else part
+            if not seen or self.by_pair:
+                lead = (ALL,) * len(strip.lead)
+                tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
+            z, keep = logits(tile, q, _rows(self.k, keys, strip.lead), untraced)
+            value = _rows(self.v, keys, strip.lead)
             assert value is not None
-            online.add(part, z.array, value.array, keep and keep.array)
+            online.add(tile, z.array, value.array, keep and keep.array)
         return Mixed(*online.end(part))
 
     def _is_bounded(self, q: Value | None, strip: Strip) -> bool:
@@ -218,7 +234,10 @@ def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) 
         if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
             xp = namespace(k.array)
             longest = xp.max(_length(k.array), axis=-2, keepdims=True)
-    return _Job(p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, longest=longest)
+    by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
+    return _Job(
+        p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, by_pair=by_pair, longest=longest
+    )
 
 
 def _are_finite(*values: Value | None) -> bool:

@@ -9,7 +9,7 @@ from attncli.core import masks
 from attncli.core.attention import Inputs
 from attncli.trace import Array, Value
 
-__all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs", "tile_rules"]
+__all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs"]
 
 ALL = slice(None)
 
@@ -63,7 +63,7 @@ def tile_inputs(p: Inputs, tile: Tile) -> Inputs:
         masked=p.masked and pairs(p.masked),
         bias=p.bias and pairs(p.bias),
         by_distance=_distances(p, tile),
-        mask=p.mask and tile_rules(p.mask, tile)[0],
+        mask=p.mask and _rules(p.mask, tile),
         additive=p.additive and pairs(p.additive),
         real_queries=p.real_queries
         and Value(cut(p.real_queries.array, *tile.lead, tile.queries, ALL), p.real_queries.symbol),
@@ -81,15 +81,12 @@ def _distances(p: Inputs, tile: Tile) -> Value | None:
     return Value(p.by_distance.array[lead], p.by_distance.symbol)
 
 
-def tile_rules(rules: masks.Rules, tile: Tile) -> tuple[masks.Rules, int, int]:
-    """Return the rules of a mask for a tile, and the tile's numbers of queries and keys."""
-
+def _rules(rules: masks.Rules, tile: Tile) -> masks.Rules:
     def each(array: Array) -> Array:
         return cut(array, *tile.lead, tile.queries, tile.keys)
 
-    part = replace(
+    return replace(
         rules.map(each),
         first_query=rules.first_query + tile.queries.start,
         first_key=rules.first_key + tile.keys.start,
     )
-    return part, tile.queries.stop - tile.queries.start, tile.keys.stop - tile.keys.start
