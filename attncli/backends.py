@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attncli.errors import InputError, UnavailableError
+from attncli.errors import InputError, Place, UnavailableError
 from attncli.trace import Array
 
 if TYPE_CHECKING:  # help lists the backends, and must not wait for NumPy
@@ -201,15 +201,22 @@ def open_backend(name: str | None = None, device: str = "auto", dtype: str = "fl
     known = dict.fromkeys(kind for backend in BACKENDS.values() for kind in backend.devices)
     if (kind not in known and device != "auto") or (colon and not (index.isdecimal() and index.isascii())):
         raise InputError(
-            f"there is no device {device!r}", context=f"devices: auto, {', '.join(known)}, cuda:1"
+            f"there is no device {device!r}",
+            context=f"devices: auto, {', '.join(known)}, cuda:1",
+            place=Place(f"--device {device}"),
         )
     chosen = name or ("numpy" if kind in {"auto", "cpu"} else "torch")
     if chosen not in BACKENDS:
-        raise InputError(f"there is no backend {chosen!r}", context=f"backends: {', '.join(BACKENDS)}")
+        raise InputError(
+            f"there is no backend {chosen!r}",
+            context=f"backends: {', '.join(BACKENDS)}",
+            place=Place(f"--backend {chosen}"),
+        )
     backend = BACKENDS[chosen]
     if kind not in (*backend.devices, "auto"):
         raise InputError(
             f"{chosen} does not run on {kind}, only on {', '.join(backend.devices)}",
             fix=f"--backend torch --device {device}",
+            place=Place(f"--device {device}"),
         )
     return backend.open(device, dtype)
