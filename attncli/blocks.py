@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from pathlib import PurePath
 
@@ -86,10 +87,15 @@ class _Desk:
         self._labels = {"query": result.query_labels, "key": result.key_labels}
         self._weights = next((each for each in everything if each.name == "weights"), None)
         self._final = next((each for each in reversed(everything) if each.shares), None)
-        self._hidden = ~kept_pairs(result.inputs, result["weights"].shape)
+        self._pairs = result["weights"].shape
         self._before_softmax = [each.name for each in self.exhibits if each.name in _LOGITS][-1:]
         mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
         self._mixed = mixed_by if _is_sum(result.inputs) else ""
+
+    @cached_property
+    def _hidden(self) -> NDArray[np.bool_]:
+        """Which pairs do not see each other; made only for stages that have a number for each."""
+        return ~kept_pairs(self.inputs, self._pairs)
 
     def remarks(self, title: str) -> Iterator[str]:
         """Say the numbers that a step works with."""

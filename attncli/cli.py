@@ -102,10 +102,10 @@ def compute(
     from attncli.readers import load  # noqa: PLC0415
 
     delivery = Delivery(output, files)
-    view = look.view(batch)
+    view = delivery.fit(look.view(batch))
     problems = [problem for name in files for problem in load(name, settings.strings())]
     delivery.spare(file for problem in problems for file in problem.origin.files)
-    delivery.write(_results(problems, engine, view), view)
+    _answer(delivery, problems, engine, view)
 
 
 @app.command(
@@ -149,7 +149,7 @@ def random(
     from attncli.readers.override import override  # noqa: PLC0415
 
     delivery = Delivery(output)
-    view = look.view()
+    view = delivery.fit(look.view())
     if seed is None:
         seed = secrets.randbelow(2**32)
     sizes = Sizes(
@@ -162,27 +162,35 @@ def random(
         context_seq=context_seq,
     )
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
-    told = f"--seed {seed} draws the same matrices again"
-    delivery.write(_results([problem], engine, view), view, [told])
+    _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])
 
 
-def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
-    from attncli.compute import compute  # noqa: PLC0415
+def _answer(
+    delivery: Delivery, problems: Sequence[Problem], engine: Engine, view: View, notes: Sequence[str] = ()
+) -> None:
+    """Compute problems and write what came of it, or only how it would be done."""
+    from attncli.compute import compute, plan  # noqa: PLC0415
+    from attncli.progress import progress  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
 
-    def one(problem: Problem) -> Result:
-        with located(problem.origin):
-            result = compute(
-                problem,
-                backend=engine.backend,
-                device=engine.device,
-                keep=view.stages,
-                large_details=view.detail,
-            )
-            _all_there(result, view.stages or ())
-        return result
-
-    return [one(problem) for problem in problems]
+    settings: dict[str, Any] = {
+        "backend": engine.backend,
+        "device": engine.device,
+        "keep": view.stages,
+        "large_details": view.detail,
+    }
+    results, plans = [], []
+    for problem in problems:
+        with located(problem.origin), progress() as told:
+            if engine.plan:
+                plans.append(f"{problem.origin.name}\n{plan(problem, **settings)}\n")
+            else:
+                results.append(compute(problem, progress=told, **settings))
+                _all_there(results[-1], view.stages or ())
+    if engine.plan:
+        streams.write_stdout(plans)
+    else:
+        delivery.write(results, view, notes)
 
 
 def _all_there(result: Result, stages: Iterable[str]) -> None:

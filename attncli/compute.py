@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, Inputs, attend
-from attncli.memory import require_stages
+from attncli.core.streaming import attend_streamed
 from attncli.observe import observe
+from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
+from attncli.streamed import Progress, engine_for
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Result", "compute"]
+__all__ = ["Result", "compute", "plan"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,8 @@ class Result:
         backend: Name of the array library.
         device: The device it ran on.
         precision: The precision of each part: qk, softmax and pv.
+        path: ``full`` when every stage was made whole, ``streamed`` when it went tile by tile.
+        kernel: The library's own kernel that took the place of the tiles, if one did.
     """
 
     problem: Problem
@@ -46,6 +50,8 @@ class Result:
     backend: str
     device: str
     precision: Mapping[str, str]
+    path: str = "full"
+    kernel: str = ""
 
     @property
     def dtype(self) -> str:
@@ -69,6 +75,7 @@ def compute(
     device: str = "auto",
     keep: Collection[str] | None = None,
     large_details: bool = False,
+    progress: Progress | None = None,
 ) -> Result:
     """Compute every stage of a problem.
 
@@ -78,6 +85,7 @@ def compute(
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         keep: Names of the stages to keep; None keeps all.
         large_details: Also keep the details with a number for each query and key.
+        progress: Is told how far it is.
 
     Raises:
         InputError: The problem cannot be computed as it is written.
@@ -86,8 +94,13 @@ def compute(
     precision = precisions(problem)
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
-    require_stages(resolved.inputs, session.dtype, large_details=large_details)
-    records = _run(resolved.inputs, session, precision, keep, large_details=large_details)
+    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
+    chosen.require()
+    trace = Trace(
+        resolved.inputs.axes, keep=keep, large_details=large_details, cast=_cast(session, precision)
+    )
+    fused = _run(chosen, resolved.inputs, session, trace, progress)
+    records = tuple(_home(record, session) for record in trace)
     seen = observe(problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
@@ -100,7 +113,23 @@ def compute(
         backend=session.backend,
         device=session.device,
         precision=precision,
+        path=chosen.path,
+        kernel=f"{session.backend} fused" if fused else "",
     )
+
+
+def plan(
+    problem: Problem,
+    *,
+    device: str = "auto",
+    backend: str | None = None,
+    keep: Collection[str] | None = None,
+    large_details: bool = False,
+) -> Plan:
+    """Say how a problem would be computed and what that takes; the arguments are those of `compute`."""
+    precision = precisions(problem)
+    open_backend(backend, device, widest(precision))
+    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details)
 
 
 def precisions(problem: Problem) -> dict[str, str]:
@@ -117,29 +146,29 @@ def widest(precision: Mapping[str, str]) -> str:
     return "float64" if "float64" in found else "float32"
 
 
-def _run(
-    inputs: Inputs,
-    session: Session,
-    precision: Mapping[str, str],
-    keep: Collection[str] | None,
-    *,
-    large_details: bool,
-) -> tuple[Record, ...]:
+def _cast(session: Session, precision: Mapping[str, str]) -> Callable[[str, Array], Array]:
     rounders = {name: session.rounder(precision[part]) for part, names in ORDER.items() for name in names}
 
     def cast(stage: str, array: Array) -> Array:
         rounder = rounders[stage]
         return rounder(array) if rounder else array
 
-    trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
+    return cast
+
+
+def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress: Progress | None) -> bool:
+    """Run the way that was chosen, and tell whether the library's own kernel took part."""
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        attend(inputs.map(session.from_numpy), trace)
+        there = inputs.map(session.from_numpy)
+        if chosen.path == "streamed":
+            return attend_streamed(there, trace, engine_for(session, progress))
+        attend(there, trace)
+        return False
 
-    def home(record: Record) -> Record:
-        return dataclasses.replace(
-            record,
-            array=None if record.array is None else session.to_numpy(record.array),
-            details={name: session.to_numpy(array) for name, array in record.details.items()},
-        )
 
-    return tuple(home(record) for record in trace)
+def _home(record: Record, session: Session) -> Record:
+    return dataclasses.replace(
+        record,
+        array=None if record.array is None else session.to_numpy(record.array),
+        details={name: session.to_numpy(array) for name, array in record.details.items()},
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from attncli import files, streams
@@ -46,6 +47,19 @@ class Delivery:
             raise InputError(
                 f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
             )
+
+    def fit(self, view: View) -> View:
+        """Keep no more stages than the format holds.
+
+        Raises:
+            InputError: More are asked for.
+        """
+        only = self._format.stage
+        if only is None or len(view.stages or (only,)) == 1:
+            return view if only is None or view.stages else replace(view, stages=(only,))
+        raise InputError(
+            f"{self._name} holds one stage, and --stages names {len(view.stages or ())}", fix="-o FILE.npz"
+        )
 
     def spare(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite any of some more files.

@@ -79,6 +79,9 @@ class Engine:
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda|cuda:1|mps", help="Where to compute.")
     ] = "auto"
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say in which way it would be computed, and what that takes.")
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import threadpoolctl
 
+from attncli.backends import Session
 from attncli.core.streaming import Engine, Mixed, Strip, Work
 from attncli.trace import Array
 
@@ -22,15 +23,15 @@ Progress = Callable[[float], None]
 """Is told now and then which share of the work is done, from 0 to 1."""
 
 
-def engine_for(backend: str, progress: Progress | None = None) -> Engine:
+def engine_for(session: Session, progress: Progress | None = None) -> Engine:
     """Return how tiles are worked off on an array library.
 
     Args:
-        backend: Name of the library.
+        session: The library, on its device.
         progress: Is told how far it is.
     """
-    if backend != "numpy":
-        return Engine()  # large products of all heads at once keep a device busy
+    if session.backend != "numpy":
+        return Engine(fused=session.fused)  # all heads at once, which keeps a device busy
 
     def run(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
         return _in_threads(work, todo, progress)

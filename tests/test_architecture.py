@@ -28,9 +28,11 @@ MAY_IMPORT = {
     "core": "trace problem errors",
     "resolve": "core trace problem presets errors",
     "backends": "trace errors",
-    "memory": "core trace problem errors",
+    "memory": "errors",
+    "plan": "core memory trace",
+    "streamed": "core backends trace",
     "observe": "core trace problem errors text",
-    "compute": "resolve core backends observe memory trace problem errors",
+    "compute": "resolve core backends observe plan streamed trace problem errors",
     # the edge where problems come in
     "draw": "errors",
     "drawn": "draw memory problem errors",
@@ -52,7 +54,8 @@ MAY_IMPORT = {
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
-    "cli": "deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "progress": "",
+    "cli": "deliver progress options faults streams readers drawn draw render check blocks sheet compute backends problem "
     "errors text __init__",
     "__main__": "cli",
 }

@@ -64,6 +64,7 @@ class Engine:
         run: Works strips off, and returns what each came to, in their order.
         exp: Takes exp(z − shift); it may write over z, which nobody else holds.
         looks: Whether looking at values is cheap, so that what they make needless can be left out.
+        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
     """
 
     queries: int = 256
@@ -72,32 +73,69 @@ class Engine:
     run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
     exp: Exp = exp_shifted
     looks: bool = False
+    fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
-def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> Value:
+def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     """Compute what `attncli.core.attention.attend` does, holding no stage of queries × keys.
 
     Args:
         p: What to compute; there must be values.
         trace: Is told of every stage; none of queries × keys is kept.
         engine: How tiles are worked off.
+
+    Returns:
+        Whether the library's own kernel took the place of the tiles, where it computes the same.
     """
     q, k, v = vectors(p, trace)
     assert v is not None
     shape = _sample(p, q, k, v, trace)
     job = _job(p, q, k, v, engine)
-    todo = list(_strips(p, shape[:-2], engine))
+    fused = engine.fused is not None and q is not None and _is_plain(p, q, v)
+    output, details = _fuse(job) if fused else _tile(job, shape[:-2])
+    trace.restate("weights", shape, details=details)
+    trace.restate(p.mixed, tuple(output.shape), output)
+    finish(p, Value(output, STAGES[p.mixed].symbol), trace)
+    return fused
+
+
+def _is_plain(p: Inputs, q: Value, v: Value) -> bool:
+    """Tell whether this is attention as every library has it, so that a kernel gives the same."""
+    mask = p.mask
+    unusual = (p.biased, p.additive, p.softcap, p.sink, p.dropout, p.real_queries)
+    if any(unusual) or p.similarity.kind != "dot" or q.array.shape[-1] != v.array.shape[-1]:
+        return False
+    if mask is None:
+        return p.normalize == "softmax"
+    plain = p.normalize == "softmax" and p.mask_when == "before_softmax" and p.fill == -math.inf
+    # A kernel lets a masked NaN into the output, as IEEE arithmetic has it.
+    return plain and _is_causal_only(mask) and _are_finite(v)
+
+
+def _is_causal_only(mask: masks.Rules) -> bool:
+    more = mask.windows or mask.arrays or mask.lengths is not None
+    return mask.causal and not more and isinstance(mask.offset, int) and mask.offset == 0
+
+
+def _fuse(job: _Job) -> tuple[Array, dict[str, Array]]:
+    assert job.engine.fused is not None
+    assert job.q is not None
+    assert job.k is not None
+    return job.engine.fused(job.q.array, job.k.array, job.v.array, job.p.mask is not None), {}
+
+
+def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
+    p, engine = job.p, job.engine
+    todo = list(_strips(p, lead, engine))
     order = sorted(
         range(len(todo)), key=lambda i: -sum(1 for _ in job.tiles(job.part(todo[i])))
     )  # longest first
     made = dict(zip(order, engine.run(job.mix, [todo[i] for i in order]), strict=True))
     parts = [made[i] for i in range(len(todo))]
-    together = partial(_together, lead=shape[:-2], each=math.ceil(p.seq_q / engine.queries))
+    together = partial(_together, lead=lead, each=math.ceil(p.seq_q / engine.queries))
     output = together([part.output for part in parts], axis=-2)
     details = {name: together([part.details[name] for part in parts], axis=-1) for name in parts[0].details}
-    trace.restate("weights", shape, details=details)
-    trace.restate(p.mixed, tuple(output.shape), output)
-    return finish(p, Value(output, STAGES[p.mixed].symbol), trace)
+    return output, details
 
 
 def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]:

@@ -28,12 +28,14 @@ class Format:
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
         single: Whether it holds one result and no more.
+        stage: The stage that it holds where it holds one only, unless another is asked for.
     """
 
     suffixes: tuple[str, ...]
     render: Render
     binary: bool = False
     single: bool = False
+    stage: str | None = None
 
 
 def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
@@ -70,9 +72,18 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
         yield from render_npz(result)
 
 
+def _npy(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.npy import render_npy  # noqa: PLC0415
+
+    del terminal
+    for result in results:
+        yield from render_npy(result, *(view.stages or ()))
+
+
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
     "json": Format((".json",), _json, single=True),
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
     "npz": Format((".npz",), _npz, binary=True, single=True),
+    "npy": Format((".npy",), _npy, binary=True, single=True, stage="output"),
 }
