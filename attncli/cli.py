@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import secrets
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
@@ -151,7 +151,7 @@ def random(
     delivery = Delivery(output)
     view = delivery.fit(look.view())
     if seed is None:
-        seed = secrets.randbelow(2**32)
+        seed = int.from_bytes(os.urandom(4))
     sizes = Sizes(
         seq=seq,
         dim=dim,

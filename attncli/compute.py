@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, Inputs, attend
-from attncli.core.streaming import attend_streamed
 from attncli.observe import observe
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.streamed import Progress, engine_for
 from attncli.trace import Array, Record, Trace
+
+if TYPE_CHECKING:
+    from attncli.streamed import Progress
 
 __all__ = ["Result", "compute", "plan"]
 
@@ -161,6 +163,9 @@ def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress:
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         there = inputs.map(session.from_numpy)
         if chosen.path == "streamed":
+            from attncli.core.streaming import attend_streamed  # noqa: PLC0415
+            from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
+
             return attend_streamed(there, trace, engine_for(session, progress))
         attend(there, trace)
         return False

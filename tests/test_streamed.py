@@ -162,7 +162,7 @@ def test_npy_holds_the_output(attn: Attn) -> None:  # noqa: F811
 def test_a_plan_computes_nothing(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """--plan says way, memory and operations, on any size."""
     monkeypatch.setattr("attncli.compute.attend", None)
-    monkeypatch.setattr("attncli.compute.attend_streamed", None)
+    monkeypatch.setattr("attncli.core.streaming.attend_streamed", None)
     full = attn("random", "--seq", "50000", "--dim", "8", "--plan")
     assert "path        full: every stage is kept" in full.out
     assert "18.6 GiB in each of 5 stages" in full.out

@@ -13,7 +13,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.readers.dtypes import bfloat16, refuse_dtype, widened
+from attncli.readers.dtypes import refuse_dtype, small_float, widened
 from attncli.text import quote
 
 __all__ = ["Header", "read", "read_header"]
@@ -85,7 +85,7 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
     except (ValueError, TypeError, SyntaxError, EOFError, tokenize.TokenError) as error:
         raise _damaged(name, path, str(error).splitlines()[0]) from error
     if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
-        dtype = bfloat16
+        dtype = small_float("bfloat16")
     refuse_dtype(dtype, name, path)
     if any(length < 0 for length in shape):
         raise _damaged(name, path, f"its header gives the negative shape {shape}")
