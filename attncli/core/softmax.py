@@ -68,7 +68,10 @@ def weights(scores: Array, *, empty: float = 0.0) -> Array:
         empty: The weights of a query that sees no key: 0, or NaN.
     """
     e = _exp(scores)
-    return share(e, _total(e), empty)
+    total = _total(e)
+    # A total of 0 is one of zeros alone: by 1 they stay 0, by NaN they become NaN. Choosing among the
+    # shares afterwards would take as much memory again.
+    return e / namespace(e).where(total == 0, empty or 1.0, total)
 
 
 @weights.variant(
@@ -219,4 +222,4 @@ def sink_mass(scores: Array, sink: Array) -> Array:
 def entropy(result: Array) -> Array:
     """Measure in bits how far each query spreads its attention: 0 looks at one key only."""
     xp = namespace(result)
-    return _total(-result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]
+    return 0.0 - _total(result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]
