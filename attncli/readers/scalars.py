@@ -56,7 +56,7 @@ def real(value: Tree, path: Path) -> float:
         raise InputError(
             f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number"
         )
-    return result
+    return result + 0.0  # −0 + 0 is 0, which is how it is shown
 
 
 def integer(value: Tree, path: Path, *, minimum: float | None = None) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Expected, Key, Kind, Mask, Variant, keys
-from attncli.readers.arrays import boolean_array, number_array, number_array_or_word
+from attncli.readers.arrays import boolean_array, number_array
 from attncli.readers.expected import expected
 from attncli.readers.labels import labels
 from attncli.readers.plain_mask import plain_mask
@@ -76,7 +76,9 @@ def parse_mapping(
 
 
 def _array(value: Tree, slot: Slot) -> Any:
-    return number_array_or_word(value, slot.path, slot.folder)
+    if isinstance(value, str) and value.strip() in slot.key.words:
+        return value.strip()
+    return number_array(value, slot.path, slot.folder)
 
 
 def _booleans(value: Tree, slot: Slot) -> Any:

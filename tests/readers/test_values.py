@@ -11,10 +11,12 @@ import pytest
 
 from attncli.draw import draw
 from attncli.errors import InputError
-from attncli.problem import Expected, Kind, Mask, Problem
-from attncli.readers.values import PARSERS
+from attncli.problem import Expected, Kind, Mask, Problem, keys
+from attncli.readers.values import PARSERS, Slot
 
 Read = Callable[..., Problem]
+
+WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O")
 
 BLOCKS = {
     "|\n  1 2\n  3 4\n": [[1, 2], [3, 4]],
@@ -248,6 +250,23 @@ def test_json_refused(read: Read, text: str) -> None:
     """Nulls and halves of surrogate pairs are refused."""
     with pytest.raises(InputError, match=r"surrogate|null"):
         read(text, name="p.json")
+
+
+def test_words_stand_for_arrays_only_where_a_shape_follows(tmp_path: Path) -> None:
+    """Which arrays a word may stand for is declared; every other array refuses it, inside records too."""
+    slots = [(key, (key.name,)) for key in keys(Problem) if key.kind is Kind.ARRAY]
+    for outer in keys(Problem):
+        for name, record in outer.records.items():
+            if isinstance(record, type):
+                inner = (key for key in keys(record) if key.kind is Kind.ARRAY)
+                slots += [(key, (outer.name, name, key.name)) for key in inner]
+    assert {path for key, path in slots if key.words} == {(name,) for name in (*"XQKV", *WEIGHTS)}
+    for key, path in slots:
+        if key.words:
+            assert PARSERS[Kind.ARRAY]("zeros", Slot(key, path, tmp_path)) == "zeros"
+        else:
+            with pytest.raises(InputError, match='is text, "zeros", where rows of numbers were expected'):
+                PARSERS[Kind.ARRAY]("zeros", Slot(key, path, tmp_path))
 
 
 def test_every_kind_has_a_parser() -> None:
