@@ -259,7 +259,7 @@ def attend(p: Inputs, trace: Trace) -> Value:
     q, k = _position(p, q, k, trace)
     k, v = _remember(p, k, v, trace)
     s = p.scores if q is None else _compare(p, q, k, trace)
-    z = p.scaled if s is None else _scale(p, s, trace)
+    z = _scale(p, s, trace)
     m, keep = _mask(p, z, trace)
     a = _weigh(p, m, keep, trace)
     return a if v is None else _mix(p, a, v, keep, trace)
@@ -320,13 +320,17 @@ def _compare(p: Inputs, q: Value, k: Value | None, trace: Trace) -> Value:
     return trace(ways[p.similarity.kind], q, k, *p.similarity.weights)
 
 
-def _scale(p: Inputs, s: Value, trace: Trace) -> Value:
-    """Scale, cap and bias the scores, in the order that the problem states."""
+def _scale(p: Inputs, s: Value | None, trace: Trace) -> Value | None:
+    """Scale, cap and bias the scores, in the order that the problem states; None where it starts after that."""
 
     def bias_at(position: str, z: Value) -> Value:
         return trace(biased, z, p.bias) if p.bias and p.bias_position == position else z
 
-    z = trace(scaled, bias_at("before_scale", s), p.multiplier, p.divisor, p.temperature)
+    z = p.scaled
+    if s is not None:
+        z = trace(scaled, bias_at("before_scale", s), p.multiplier, p.divisor, p.temperature)
+    if z is None:
+        return None
     z = bias_at("before_softcap", z)
     z = trace(softcapped, z, p.softcap) if p.softcap else z
     return bias_at("after_softcap", z)
