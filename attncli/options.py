@@ -55,7 +55,9 @@ class Settings:
     ] = None
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
-    heads: Annotated[int | None, typer.Option("--heads", metavar="N", help=KEYS["num_heads"].help)] = None
+    heads: Annotated[int | None, typer.Option("--heads", metavar="N", min=1, help=KEYS["num_heads"].help)] = (
+        None
+    )
     dtype: Annotated[str | None, one_of("--dtype", KEYS["dtype"].choices, KEYS["dtype"].help)] = None
 
     def strings(self) -> list[str]:

@@ -34,6 +34,21 @@ Draw: TypeAlias = Callable[..., Any]
 
 COUNTED: Counter[str] = Counter()
 DEFAULTS = Problem()
+ACTS = {
+    "softcap": {"softcapped"},
+    "bias": {"biased"},
+    "rope": {"Q_rot"},
+    "qk_norm": {"Q_norm"},
+    "position_encoding": {"X_pos"},
+    "dropout": {"dropped"},
+    "past": {"K_all", "V_all"},
+    "W_O": {"output"},
+    "b_O": {"output"},
+    "scores": {"scaled"},
+    "V": {"output", "head_output"},
+    "context": {"K"},
+}
+"""Keys that are for a stage of their own, and the stage."""
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 
 
@@ -240,10 +255,30 @@ def check_plain(tree: dict[str, Any], data: Any) -> None:
 
 
 def check_valid(written: Written) -> None:
-    """Whatever keys are accepted together come back as they were given."""
+    """Whatever keys are accepted together come back as they were given, and do what they are for."""
     done = hold(written, ["--json"])
     if done.status == 0 and written.tree is not None:
-        hold_echo(written.tree, strict(done.out))
+        document = strict(done.out)
+        hold_echo(written.tree, document)
+        missing = [
+            key
+            for key in written.tree
+            if not ACTS.get(key, set()) & document["stages"].keys() and key in ACTS
+        ]
+        assert not missing, (missing, written)
+
+
+def check_random(sizes: list[str], options: list[str]) -> None:
+    """What is drawn is computed with any options, or refused in one message."""
+    with folder_of(Written("none", b"", None)) as folder:
+        done = call(["random", *sizes, *options])
+        COUNTED[f"exit {done.status}"] += 1
+        assert done.status in {0, 2, 3}, done
+        if done.status:
+            hold_message(done)
+            assert len(list(folder.iterdir())) == 1
+        elif done.out.startswith(b"{"):
+            assert json_again(done.out) == done.out
 
 
 def check_any(written: Written, options: list[str], stdin: bool) -> None:
@@ -261,10 +296,21 @@ def check_width(written: Written, columns: str) -> None:
     assert "…".encode() not in free.out or "…".encode() in written.data
 
 
+@st.composite
+def drawn_sizes(draw: Draw) -> list[str]:
+    """Draw the sizes of a problem that is drawn itself."""
+    sizes = ["--seed", "1"]
+    for name in ("seq", "dim", "heads", "kv-heads", "head-dim", "batch", "context-seq"):
+        if name in {"seq", "dim"} or draw(st.booleans()):
+            sizes += [f"--{name}", str(draw(st.integers(1, 4)))]
+    return sizes
+
+
 CHECKS = {
     "plain": given(plain_problems(), st.data())(check_plain),
     "valid": given(valid())(check_valid),
     "any": given(valid() | nearly_valid() | mangled(), command_lines, st.booleans())(check_any),
+    "random": given(drawn_sizes(), command_lines)(check_random),
     "width": given(valid(), st.sampled_from(["0", "1", "abc", "20", "300"]))(check_width),
 }
 

@@ -35,6 +35,8 @@ from .conftest import Attn
         ("compute cat.yaml --color \x1b[31m", '"<U+001B>[31m" is none of'),
         ("random --seq 3", "missing option '--dim'"),
         ("random --seq 0 --dim 4", "invalid value for '--seq'"),
+        ("random --seq 3 --dim 4 --heads -1", "invalid value for '--heads'"),
+        ("random --seq 3 --dim 4 --heads 0", "invalid value for '--heads'"),
         ("random --seq 3 --dim 4 --heads 3", "3 heads cannot share a width of 4 evenly"),
         ("random --seq 3 --dim 4 --heads 4 --kv-heads 3", "4 heads cannot share 3 key-value heads evenly"),
     ],
