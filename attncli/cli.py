@@ -14,7 +14,7 @@ from attncli import __version__, streams
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
-from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, one_of
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -42,7 +42,7 @@ app = typer.Typer(
 
 
 def _size(option: str, text: str) -> Any:
-    return typer.Option(option, metavar="N", min=1, help=text)
+    return typer.Option(option, metavar="N", min=1, max=LARGEST, help=text)
 
 
 def _show_version(wanted: bool) -> None:

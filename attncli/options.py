@@ -25,10 +25,13 @@ from attncli.trace import STAGES
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
     from attncli.sheet import View
 
-__all__ = ["Engine", "Look", "Output", "Settings", "expand", "one_of"]
+__all__ = ["LARGEST", "Engine", "Look", "Output", "Settings", "expand", "one_of"]
 
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
+LARGEST = 2**63 - 1
+"""The largest number of anything that an option takes; a longer one cannot even be said in GiB."""
+
 COLORS = ("auto", "always", "never")
 
 
@@ -55,9 +58,9 @@ class Settings:
     ] = None
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
-    heads: Annotated[int | None, typer.Option("--heads", metavar="N", min=1, help=KEYS["num_heads"].help)] = (
-        None
-    )
+    heads: Annotated[
+        int | None, typer.Option("--heads", metavar="N", min=1, max=LARGEST, help=KEYS["num_heads"].help)
+    ] = None
     dtype: Annotated[str | None, one_of("--dtype", KEYS["dtype"].choices, KEYS["dtype"].help)] = None
 
     def strings(self) -> list[str]:

@@ -89,7 +89,9 @@ def os_fault(error: OSError, name: str, *, what: str = "") -> InputError | Unava
 
 
 def _spoken(name: str) -> str:
-    return "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="")
+    return (
+        "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="" if name else '"')
+    )
 
 
 def decode(data: bytes, name: str) -> str:

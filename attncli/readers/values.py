@@ -295,6 +295,8 @@ def _anything(value: Tree, slot: Slot) -> Any:
         return {name: _anything(item, slot) for name, item in value.items()}
     if isinstance(value, list):
         return [_anything(item, slot) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        real(value, slot.path)  # refuses what JSON's 1e400 has become, which nobody wrote
     return str(value) if isinstance(value, str) else value
 
 

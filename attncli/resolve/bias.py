@@ -96,4 +96,16 @@ def _t5(draft: Draft, rule: T5, path: Path) -> Positional:
             path=(*path, "t5", "table"),
             context="one row per bucket, one column per head",
         )
+    exact = len(table) // (4 if rule.bidirectional else 2)  # distances with a bucket of their own
+    if not exact:
+        raise InputError(
+            f"bias.t5.table has {counted(len(table), 'row')}, and {4 if rule.bidirectional else 2} buckets are the least",
+            path=(*path, "t5", "table"),
+        )
+    if rule.max_distance <= exact:
+        raise InputError(
+            f"bias.t5.max_distance is {rule.max_distance}, and must be greater than {exact}",
+            path=(*path, "t5", "max_distance"),
+            context=f"with {counted(len(table), 'bucket')}, distances below {exact} have one each",
+        )
     return partial(t5_bias, real(table), bidirectional=rule.bidirectional, max_distance=rule.max_distance)

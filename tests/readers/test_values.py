@@ -243,6 +243,21 @@ def test_json_values(read: Read) -> None:
     assert problem.expected == {"weights": Expected([["0.50", "-Infinity"]])}
 
 
+@pytest.mark.parametrize("digits", ["9007199254740993", "999999999999999999", "-9007199254740993"])
+@pytest.mark.parametrize("name", ["p.yaml", "p.json"])
+def test_whole_numbers_are_exact(read: Read, digits: str, name: str) -> None:
+    """A whole number beyond 2⁵³ keeps its last digit, from JSON too."""
+    mask = read(f'{{"mask": {{"offset": {digits}}}}}', name=name).mask
+    assert mask == Mask(offset=int(digits))
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "p.json"])
+def test_whole_numbers_that_are_too_long(read: Read, name: str) -> None:
+    """A whole number that 64 bits have hardly room for is refused rather than rounded."""
+    with pytest.raises(InputError, match="not a whole number of at most 18 digits"):
+        read(f'{{"mask": {{"offset": {10**18}}}}}', name=name)
+
+
 @pytest.mark.parametrize(
     "text", ['{"tokens": ["\\ud800"]}', '{"tokens": [null]}', '{"X": null}', '{"name": null}']
 )
@@ -267,6 +282,13 @@ def test_words_stand_for_arrays_only_where_a_shape_follows(tmp_path: Path) -> No
         else:
             with pytest.raises(InputError, match='is text, "zeros", where rows of numbers were expected'):
                 PARSERS[Kind.ARRAY]("zeros", Slot(key, path, tmp_path))
+
+
+@pytest.mark.parametrize("key", ["notes", "meta"])
+def test_nothing_that_is_carried_through_becomes_infinite(read: Read, key: str) -> None:
+    """A number too large for a float is refused in free text as well."""
+    with pytest.raises(InputError, match=f"{key} is too large for float64"):
+        read(f'{{"{key}": [{{"a": 1e400}}]}}', name="p.json")
 
 
 def test_every_kind_has_a_parser() -> None:
