@@ -61,10 +61,10 @@ class Written:
     beside: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def matrices(elements: Values = finite, *, odd_shapes: bool = True) -> Values:
-    """Draw arrays; most are square, since those fit nearly everywhere."""
-    square = st.just((SIDE, SIDE))
-    shapes = square | square | arrays_of.array_shapes(max_dims=4, max_side=3) if odd_shapes else square
+def matrices(elements: Values = finite, *, leading: tuple[int, ...] | None = None) -> Values:
+    """Draw arrays; most are square, since those fit nearly everywhere, and all where the leading axes are said."""
+    square = st.just((*(leading or ()), SIDE, SIDE))
+    shapes = square | square | arrays_of.array_shapes(max_dims=4, max_side=3) if leading is None else square
     return shapes.flatmap(
         lambda shape: arrays_of.arrays(np.float64, shape, elements=elements, fill=st.nothing())
     )
@@ -92,7 +92,8 @@ def _number(key: Key) -> Values:
 
 
 def _integer(key: Key) -> Values:
-    return st.integers(int(key.minimum) if key.minimum is not None else -2, 4)
+    low = int(key.minimum) if key.minimum is not None else -2
+    return st.integers(low, 4) | st.integers(low, 4) | st.sampled_from([2**53 + 1, 10**18 - 1])
 
 
 def _choice(key: Key) -> Values:
@@ -171,7 +172,8 @@ def trees(draw: Draw, *, fitting: bool) -> dict[str, Any]:
     """Draw a start and a few more keys."""
     start = draw(st.sampled_from(STARTS))
     cells = finite if fitting else finite | extreme
-    tree = {name: draw(matrices(cells, odd_shapes=False)) for name in start}
+    leading = draw(st.sampled_from([(), (), (), (SIDE,), (SIDE, SIDE)]))
+    tree = {name: draw(matrices(cells, leading=() if name.startswith("W") else leading)) for name in start}
     more = draw(st.lists(st.sampled_from(list(KEYS)), max_size=4, unique=True))
     return {**{name: draw(value_of(KEYS[name])) for name in more if name not in tree}, **tree}
 
