@@ -135,11 +135,12 @@ def hold(written: Written, options: Sequence[str], *, stdin: bool = False) -> Ca
 
 
 def json_again(out: bytes) -> bytes:
-    """Compute a result again from what was printed."""
-    for line in out.splitlines():
-        strict(line)
+    """Compute a result again from what was printed, with the same stages."""
+    stages = strict(out)["stages"]
     Path("again.jsonl").write_bytes(out)
-    again = call(["compute", "again.jsonl", "--format", "jsonl", *(["--detail"] if b'"exp":' in out else [])])
+    options = ["--detail"] if b'"exp":' in out else []
+    options += ["--stages", ",".join(stages)] if stages else []
+    again = call(["compute", "again.jsonl", "--format", "jsonl", *options])
     assert again.status == 0, again
     return again.out
 
