@@ -340,12 +340,17 @@ def _mask(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None
     keep = masks.keep(p.mask, p.seq_q, p.seq_k, z.array) if p.mask else None
     if p.mask_when != "before_softmax" or (keep is None and p.additive is None):
         return z, keep
-    fill = Value(p.fill, "−∞" if p.fill == -math.inf else f"{z.symbol} + ({p.fill:g})")
+    fill = Value(p.fill, "−∞" if p.fill == -math.inf else f"{z.symbol} {_added(p.fill)}")
     m = trace(masked, z, keep, p.additive, fill, exclude=p.exclude)
     if p.additive is not None:
         hidden = p.additive.array == -math.inf
         keep = Value(~hidden if keep is None else keep.array & ~hidden, "kept")
     return m, keep
+
+
+def _added(number: float) -> str:
+    """Say a number as it is added: ``− 1e9``."""
+    return f"{'−' if number < 0 else '+'} {abs(number):g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Trace) -> Value:
