@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from attncli.errors import InputError
 from attncli.problem import Expected, Mask, Problem, Source, keys
+from attncli.readers.records import parse_mapping
 from attncli.readers.scalars import unknown_name
 from attncli.readers.tree import Tree
-from attncli.readers.values import parse_mapping
 from attncli.text import quote
 
 __all__ = ["mapping_at_top", "to_problem"]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from attncli.problem import Problem
 from attncli.readers import located
+from attncli.readers.records import parse_mapping
 from attncli.readers.settings import Overridden, apply, parse_setting
-from attncli.readers.values import parse_mapping
 
 __all__ = ["override"]
 
