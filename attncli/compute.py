@@ -88,7 +88,7 @@ def compute(
     resolved = resolve(problem)
     require_stages(resolved.inputs, session.dtype, large_details=large_details)
     records = _run(resolved.inputs, session, precision, keep, large_details=large_details)
-    seen = observe(problem, resolved.inputs, records, resolved.query_labels)
+    seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
         inputs=resolved.inputs,

@@ -29,7 +29,7 @@ def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
     mapping_at_top(tree)
     _check_level(tree)
     values = parse_mapping(tree, Problem, (), folder)
-    problem = Problem(**values, origin=origin)
+    problem = Problem(**values, origin=origin, said=frozenset(values))
     for key in ("expected_decimals", "expected_in"):
         by_stage = getattr(problem, key)
         if isinstance(by_stage, Mapping):

@@ -31,4 +31,4 @@ def override(problem: Problem, settings: Sequence[str]) -> Problem:
     with located(source):
         tree = apply({"name": problem.name or ""}, parsed)
         values = parse_mapping(tree, Problem, (), pathlib.Path())
-        return dataclasses.replace(problem, **values, origin=source)
+        return dataclasses.replace(problem, **values, origin=source, said=problem.said | values.keys())
