@@ -34,7 +34,7 @@ def encoding(draft: Draft, begin: str) -> None:
             "encoding", sinusoidal(positions, dim, rule.base, interleaved=rule.layout == "interleaved"), "PE"
         )
         return
-    if given.shape[-2:] != (seq, dim) or given.ndim > draft.values["x"].array.ndim:
+    if given.shape not in {(seq, dim), draft.values["x"].array.shape}:
         raise InputError(
             f"position_encoding is {say_shape(given)}, but X has {counted(seq, 'token')} of {counted(dim, 'number')}",
             path=("position_encoding",),
