@@ -70,7 +70,7 @@ def _variant(value: Tree, slot: Slot) -> Any:
         one = replace(key, several=False)
         slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
         return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
-    if key.array and not (isinstance(value, dict) and "random" not in value) and value not in (*key.records,):
+    if key.array and not _names_a_choice(value):
         return number_array(value, slot.path, slot.folder)
     if isinstance(value, dict):
         check_names(value, (*key.records,), slot.path)
@@ -86,7 +86,20 @@ def _variant(value: Tree, slot: Slot) -> Any:
     chosen = choice(value, slot.path, (*key.choices, *key.records))
     if chosen in key.choices:
         return chosen
+    if isinstance(key.records[chosen], Kind):
+        raise InputError(
+            f"{cell_name(slot.path)} is {chosen}, and says nothing of its numbers",
+            path=slot.path,
+            fix=f"write {key.name}: {{{chosen}: …}}",
+        )
     return Variant(chosen, _filled({}, Slot(key, (*slot.path, chosen), slot.folder), key.records[chosen]))
+
+
+def _names_a_choice(value: Tree) -> bool:
+    """Tell a choice, be it misspelt, from an array: a bare word or a mapping, but for a drawn array."""
+    if isinstance(value, dict):
+        return "random" not in value
+    return isinstance(value, str) and value.strip().isidentifier()
 
 
 def _mask(value: Tree, slot: Slot) -> Mask | None:

@@ -63,7 +63,7 @@ def _matters(p: Problem, dotted: str) -> bool:
         "fused": p.W_QKV,
         "rope.pairing": p.rope,
         "fully_masked": p.mask,
-        "mask_fill": p.mask,
+        "mask_fill": p.mask if p.mask_when == "before_softmax" else None,
     }
     return dotted not in needs or needs[dotted] is not None
 

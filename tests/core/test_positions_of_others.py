@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ def test_slopes_of_eight_heads_are_those_that_the_paper_prints() -> None:
     assert alibi_slopes(16)[:4] == pytest.approx([1 / 2**0.5, 1 / 2, 1 / 2**1.5, 1 / 4])
 
 
-FORMS = {
+FORMS: dict[str, Callable[[float, int, int], float]] = {
     "-m*|i-j|": lambda m, i, j: -m * abs(i - j),
     "-m*(i-j)": lambda m, i, j: -m * (i - j),
     "m*(i-j)": lambda m, i, j: m * (i - j),
