@@ -66,7 +66,7 @@ def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
 def _variant(value: Tree, slot: Slot) -> Any:
     """Read a choice, with its settings where it has any; or an array, or several of these."""
     key = slot.key
-    if key.several and isinstance(value, list) and any(isinstance(item, dict) for item in value):
+    if key.several and isinstance(value, list) and any(map(_names_a_choice, value)):
         one = replace(key, several=False)
         slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
         return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
