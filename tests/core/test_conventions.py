@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.compute import compute
 from attncli.errors import InputError
-from attncli.problem import Alibi, Mask, Rope, Variant
+from attncli.problem import Alibi, Mask, Problem, Rope, Variant
 from tests.computed import detail, stage
 
 NAN, INF = np.nan, np.inf
@@ -225,6 +226,18 @@ def test_a_window_counts_the_querys_own_key_or_does_not(mask: Mask, keys: list[i
 def test_a_row_without_keys_has_no_log() -> None:
     """Its lse is −∞, so that merging it with another block adds nothing; FlashAttention says +∞."""
     np.testing.assert_allclose(detail("lse", **EMPTY_ROW), [1.10794, -INF], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"sink": 1.0}, {"normalize": "sum"}, {"normalize": "none"}, {"mask_when": "after_softmax_renormalized"}],
+    ids=str,
+)
+def test_a_row_without_keys_has_no_weight_where_nothing_divides_by_zero(keys: dict[str, Any]) -> None:
+    """With a sink, without softmax or with the mask after it the row is zero, and the note says so."""
+    result = compute(Problem(**EMPTY_ROW, **keys, fully_masked="nan"))
+    assert not result["weights"].array[1].any()  # type: ignore[index]
+    assert result.notes[-1] == "row 2 sees no key: the weights there are 0"
 
 
 def test_a_row_without_keys_may_be_an_error() -> None:
