@@ -27,7 +27,7 @@ def seen(*rows: list[int]) -> Mask:
     return Mask(keep=np.array(rows, dtype=bool))
 
 
-EMPTY_ROW = {
+EMPTY_ROW: dict[str, Any] = {
     "Q": np.array([[1.0, 0.0], [0.0, 2.0]]),
     "K": np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]]),
     "V": np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
