@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.about import add_commands
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
@@ -59,7 +60,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4                 draw a problem and compute it
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
-  attn compute small.json --json              the same for programs""",
+  attn compute small.json --json              the same for programs
+  attn keys                                   what a problem file may say""",
 )
 def attn(
     context: typer.Context,
@@ -164,6 +166,9 @@ def random(
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
     told = f"--seed {seed} draws the same matrices again"
     delivery.write(_results([problem], engine, view), view, [told])
+
+
+add_commands(app, EPILOG)
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
