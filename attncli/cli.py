@@ -13,9 +13,9 @@ import typer
 from attncli import __version__, streams
 from attncli.about import add_commands
 from attncli.deliver import Delivery
-from attncli.errors import ExitCode, InputError
+from attncli.errors import ExitCode
 from attncli.faults import verdict
-from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, Engine, Look, Output, Settings, expand, no_stage, one_of
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -195,7 +195,7 @@ def _all_there(result: Result, stages: Iterable[str]) -> None:
     names = [record.stage.name for record in result.records]
     for stage in stages:
         if stage not in names and getattr(result.problem, stage, None) is None:
-            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
+            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -116,7 +116,7 @@ def test_only_the_stages_asked_for(attn: Attn) -> None:
     assert 'no stage "weight"' in unknown.err
     absent = attn("compute", "cat.yaml", "--json", "--stages", "masked")
     assert (absent.status, absent.out) == (2, "")
-    assert "no stage masked" in absent.err
+    assert 'no stage "masked"' in absent.err
 
 
 def test_rows_stand_on_one_line_each() -> None:
