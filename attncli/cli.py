@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.about import add_commands
 from attncli.deliver import Delivery
-from attncli.errors import ExitCode, InputError
+from attncli.errors import ExitCode
 from attncli.faults import verdict
-from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -59,7 +60,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4                 draw a problem and compute it
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
-  attn compute small.json --json              the same for programs""",
+  attn compute small.json --json              the same for programs
+  attn keys                                   what a problem file may say""",
 )
 def attn(
     context: typer.Context,
@@ -166,6 +168,9 @@ def random(
     delivery.write(_results([problem], engine, view), view, [told])
 
 
+add_commands(app, EPILOG)
+
+
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
     from attncli.compute import compute  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
@@ -190,7 +195,7 @@ def _all_there(result: Result, stages: Iterable[str]) -> None:
     names = [record.stage.name for record in result.records]
     for stage in stages:
         if stage not in names and getattr(result.problem, stage, None) is None:
-            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
+            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

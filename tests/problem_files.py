@@ -181,7 +181,8 @@ def trees(draw: Draw, *, fitting: bool) -> dict[str, Any]:
 @st.composite
 def valid(draw: Draw) -> Written:
     """Draw a file of keys that are all read, though not each may fit the others."""
-    return draw(spelled(draw(trees(fitting=True))))
+    written: Written = draw(spelled(draw(trees(fitting=True))))
+    return written
 
 
 @st.composite
@@ -193,7 +194,8 @@ def nearly_valid(draw: Draw) -> Written:
             st.sampled_from([*tree, *KEYS]) | labels | st.sampled_from(["W_q", "maks", "<<", "causal"])
         )
         tree[name] = draw(_spoiled(tree.get(name)))
-    return draw(spelled(tree))
+    written: Written = draw(spelled(tree))
+    return written
 
 
 def _spoiled(value: Any) -> Values:

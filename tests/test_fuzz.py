@@ -184,12 +184,11 @@ def _plain(value: Any) -> Any:
 def _same(got: Any, want: Any) -> bool:
     """Tell whether two values say the same; a record may leave out what is its default."""
     if isinstance(got, dict) and isinstance(want, dict):
-        return all(
-            key in got and _same(got[key], want[key]) for key in want if not _is_default(key, want[key])
-        ) and (got.keys() <= want.keys())
+        needed = {key for key in want if not _is_default(key, want[key])}
+        return needed <= got.keys() <= want.keys() and all(_same(got[key], want[key]) for key in got)
     if isinstance(got, list) and isinstance(want, list):
         return len(got) == len(want) and all(map(_same, got, want))
-    return _number(got) == _number(want)
+    return bool(_number(got) == _number(want))
 
 
 def _number(value: Any) -> Any:

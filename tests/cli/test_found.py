@@ -10,8 +10,8 @@ import pytest
 from .conftest import Attn, Shell
 
 REFUSED = {
-    "X: [[1, 2], [3, 4]]\nbias: {t5: {table: [[1], [2]]}}": "bias.t5.table has 2 rows, and 4 buckets are the least",
-    "X: [[1, 2], [3, 4]]\nbias: {t5: {table: [[1], [2], [3], [4]], max_distance: 1}}": "max_distance is 1, and must be greater than 1",
+    "X: [[1, 2], [3, 4]]\nbias: {t5: {table: [[1], [2]]}}": "bias.t5.table has 2 rows, too few to tell near from far",
+    "X: [[1, 2], [3, 4]]\nbias: {t5: {table: [[1], [2], [3], [4]], max_distance: 1}}": "max_distance is 1, and must be more than 1",
     "X: [[1, 2], [3, 4]]\nbias: {t5: {table: zeros}}": 'bias.t5.table is text, "zeros"',
     "X: [[1, 2], [3, 4]]\nscore: {additive: {v: ones}}": 'score.additive.v is text, "ones"',
     "X: [[1, 2], [3, 4]]\nrope: {pairing: half, cos: ones, sin: zeros}": 'rope.cos is text, "ones"',

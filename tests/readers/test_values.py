@@ -11,8 +11,9 @@ import pytest
 
 from attncli.draw import draw
 from attncli.errors import InputError
-from attncli.problem import Expected, Kind, Mask, Problem, keys
-from attncli.readers.values import PARSERS, Slot
+from attncli.problem import Expected, Key, Kind, Mask, Problem, keys
+from attncli.readers.records import PARSERS
+from attncli.readers.values import Slot
 
 Read = Callable[..., Problem]
 
@@ -269,7 +270,9 @@ def test_json_refused(read: Read, text: str) -> None:
 
 def test_words_stand_for_arrays_only_where_a_shape_follows(tmp_path: Path) -> None:
     """Which arrays a word may stand for is declared; every other array refuses it, inside records too."""
-    slots = [(key, (key.name,)) for key in keys(Problem) if key.kind is Kind.ARRAY]
+    slots: list[tuple[Key, tuple[str, ...]]] = [
+        (key, (key.name,)) for key in keys(Problem) if key.kind is Kind.ARRAY
+    ]
     for outer in keys(Problem):
         for name, record in outer.records.items():
             if isinstance(record, type):
