@@ -89,8 +89,8 @@ class _Desk:
         self._final = next((each for each in reversed(everything) if each.shares), None)
         self._pairs = result["weights"].shape
         self._before_softmax = [each.name for each in self.exhibits if each.name in _LOGITS][-1:]
-        mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
-        self._mixed = mixed_by if _is_sum(result.inputs) else ""
+        made = {record.stage.name for record in result.records}
+        self._mixed = ("head_output" if "head_output" in made else "output") if _is_sum(result.inputs) else ""
 
     @cached_property
     def _hidden(self) -> NDArray[np.bool_]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.about import add_commands
 from attncli.deliver import Delivery
-from attncli.errors import ExitCode, InputError
+from attncli.errors import ExitCode
 from attncli.faults import verdict
-from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -42,7 +43,7 @@ app = typer.Typer(
 
 
 def _size(option: str, text: str) -> Any:
-    return typer.Option(option, metavar="N", min=1, help=text)
+    return typer.Option(option, metavar="N", min=1, max=LARGEST, help=text)
 
 
 def _show_version(wanted: bool) -> None:
@@ -59,7 +60,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4                 draw a problem and compute it
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
-  attn compute small.json --json              the same for programs""",
+  attn compute small.json --json              the same for programs
+  attn keys                                   what a problem file may say""",
 )
 def attn(
     context: typer.Context,
@@ -165,6 +167,9 @@ def random(
     _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])
 
 
+add_commands(app, EPILOG)
+
+
 def _answer(
     delivery: Delivery, problems: Sequence[Problem], engine: Engine, view: View, notes: Sequence[str] = ()
 ) -> None:
@@ -198,7 +203,7 @@ def _all_there(result: Result, stages: Iterable[str]) -> None:
     names = [record.stage.name for record in result.records]
     for stage in stages:
         if stage not in names and getattr(result.problem, stage, None) is None:
-            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
+            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

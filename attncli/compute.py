@@ -98,12 +98,13 @@ def compute(
     resolved = resolve(problem)
     chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
     chosen.require()
-    trace = Trace(
-        resolved.inputs.axes, keep=keep, large_details=large_details, cast=_cast(session, precision)
-    )
-    fused = _run(chosen, resolved.inputs, session, trace, progress)
+    cast = _cast(session, precision)
+    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast)
+    with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
+        there = resolved.inputs.map_parts(_taken(session, precision))
+        fused = _run(chosen, there, session, trace, progress)
     records = tuple(_home(record, session) for record in trace)
-    seen = observe(problem, resolved.inputs, records, resolved.query_labels)
+    seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
         inputs=resolved.inputs,
@@ -158,17 +159,28 @@ def _cast(session: Session, precision: Mapping[str, str]) -> Callable[[str, Arra
     return cast
 
 
+def _taken(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
+    def taken(part: str) -> Callable[[np.ndarray], Array]:
+        rounder = session.rounder(precision[part])
+
+        def take(array: np.ndarray) -> Array:
+            own = session.from_numpy(array)
+            return rounder(own) if rounder and array.dtype.kind == "f" else own
+
+        return take
+
+    return taken
+
+
 def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress: Progress | None) -> bool:
     """Run the way that was chosen, and tell whether the library's own kernel took part."""
-    with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        there = inputs.map(session.from_numpy)
-        if chosen.path == "streamed":
-            from attncli.core.streaming import attend_streamed  # noqa: PLC0415
-            from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
+    if chosen.path == "streamed":
+        from attncli.core.streaming import attend_streamed  # noqa: PLC0415
+        from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
 
-            return attend_streamed(there, trace, engine_for(session, progress))
-        attend(there, trace)
-        return False
+        return attend_streamed(inputs, trace, engine_for(session, progress))
+    attend(inputs, trace)
+    return False
 
 
 def _home(record: Record, session: Session) -> Record:

@@ -30,8 +30,8 @@ BINARY = 1024
 class Plan:
     """How a problem is computed.
 
-    Counted is what has a number for each query and key. Everything else is no larger than the
-    inputs, which are in memory already.
+    Counted is what has a number for each query and key, and what weights make of the tokens'
+    vectors. Everything else is no larger than the inputs, which are in memory already.
 
     Args:
         path: ``full``, or ``streamed``: tile by tile.
@@ -54,7 +54,8 @@ class Plan:
         return "\n".join(
             [
                 f"  path        {self.path}: {self.reason}",
-                f"  memory      {_amount(self.memory)}B for {self.what}; {_amount(left)}B left, {limit}",
+                f"  memory      {_amount(self.memory)}B, of {_amount(left)}B left ({limit})",
+                *(f"              {line}" for line in self.what.splitlines()),
                 f"  operations  {_amount(self.operations, 1000)}FLOP in products of matrices",
             ]
         )
@@ -84,32 +85,37 @@ def make_plan(
     reason = blocked or _whole(keep, large_details=large_details)
     shape = (_batch(p), p.num_heads, p.seq_q, p.seq_k)
     operations = _operations(p, shape)
+    projected = shape[0] * _projected(p) * number
     if not reason:
         return Plan(
             path="streamed",
             reason="no stage of queries × keys is kept",
-            memory=_tiles(shape) * number,
+            memory=_tiles(shape) * number + projected,
             operations=operations,
             what="tiles of the scores",
             fixes=("a smaller batch",),
         )
     size = math.prod(shape) * number
     count = _kept(p, keep) + PASSING + (_details(p) if large_details else 0)
-    fixes = [
-        f"a sequence of at most {_fitting(max(shape[2:]), available()[0] / max(count * size, 1))} tokens"
-    ]
-    if number > 4 and count * size / 2 <= available()[0]:  # noqa: PLR2004  (bytes)
+    need, left = count * size + projected, available()[0]
+    fixes = [f"a sequence of at most {_fitting(max(shape[2:]), left / max(need, 1))} tokens"]
+    if projected > left:
+        fixes = ["weights with fewer columns"]
+    if number > 4 and need / 2 <= left:  # noqa: PLR2004  (bytes)
         fixes.append("--dtype float32, which takes half")
-    if not blocked:
+    if not blocked and projected <= left:
         fixes.append("--stages output, which goes tile by tile")
     if large_details:
         fixes.append("leave out --detail")
+    what = f"{p.seq_q} queries × {p.seq_k} keys take {gib(size)} in each of {count} stages and steps"
+    if projected > size:
+        what += f"\nwhat the weights make of them takes {gib(projected)}"
     return Plan(
         path="full",
         reason=reason,
-        memory=count * size,
+        memory=need,
         operations=operations,
-        what=f"{p.seq_q} queries × {p.seq_k} keys take {gib(size)} in each of {count} stages and steps",
+        what=what,
         fixes=tuple(fixes),
     )
 
@@ -185,6 +191,13 @@ def _hidden(inputs: Inputs) -> int:
 def _details(p: Inputs) -> int:
     """Count the arrays of that size in the details: the exponentials, and each weight times its value."""
     return 1 + _width(p.v or p.w_v or p.x_v or p.x, p, p.num_kv_heads)
+
+
+def _projected(p: Inputs) -> int:
+    """Count the numbers of queries, keys, values and outputs that weights make, for one item of the batch."""
+    seq_q, seq_k = p.seq_q, p.seq_k
+    made = ((seq_q, p.w_q), (seq_k, p.w_k), (seq_k, p.w_v), (seq_q, p.w_v), (seq_q, p.w_o))
+    return sum(rows * int(weight.array.shape[-1]) for rows, weight in made if weight)
 
 
 def _tiles(shape: tuple[int, ...]) -> int:

@@ -168,7 +168,7 @@ def test_a_plan_computes_nothing(attn: Attn, monkeypatch: pytest.MonkeyPatch) ->
     assert "18.6 GiB in each of 5 stages" in full.out
     tiles = attn("random", "--seq", "50000", "--dim", "8", "--plan", "--stages", "output")
     assert "path        streamed" in tiles.out
-    assert "MiB for tiles" in tiles.out
+    assert "tiles of the scores" in tiles.out
     assert "operations  80.0 GFLOP" in tiles.out  # 2 · 50000² · (8 + 8), and little more
 
 
