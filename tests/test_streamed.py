@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from attncli.errors import UnavailableError
 from attncli.plan import make_plan
 from attncli.problem import Alibi, Mask, Problem, Variant
 from attncli.progress import Bar
+from attncli.readers import load
 from attncli.resolve import resolve
 from tests.cli.conftest import Attn, Shell, attn, folder, sh  # noqa: F401  (fixtures)
 
@@ -194,3 +196,17 @@ def test_an_interrupted_run_leaves_nothing(sh: Shell) -> None:  # noqa: F811
         "kill -TERM $pid; wait $pid; echo $?; ls | grep -v yaml"
     )
     assert (done.stdout, done.stderr) == (b"130\n", b"")
+
+
+def test_files_are_mapped(folder: Path) -> None:  # noqa: F811
+    """Arrays in .npy files reach the computation without a copy, and the problem file takes its own size."""
+    for name in "QKV":
+        np.save(folder / f"{name}.npy", np.ones((20000, 64), dtype=np.float32))
+    (folder / "p.yaml").write_text("Q: Q.npy\nK: K.npy\nV: V.npy\ndtype: float32\n")
+    load(str(folder / "p.yaml"))  # imports what it takes
+    tracemalloc.start()
+    inputs = resolve(load(str(folder / "p.yaml"))[0]).inputs
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert inputs.q is not None
+    assert taken < inputs.q.array.nbytes
