@@ -204,7 +204,11 @@ def trees(draw: Draw, *, fitting: bool) -> dict[str, Any]:
     leading = draw(st.sampled_from([(), (), (), (SIDE,), (SIDE, SIDE)]))
     tree = {name: draw(matrices(cells, leading=() if name.startswith("W") else leading)) for name in start}
     more = draw(
-        st.lists(st.sampled_from(RULES) | st.sampled_from(RULES) | st.sampled_from(list(KEYS)), max_size=4)
+        st.lists(
+            st.sampled_from(RULES) | st.sampled_from(RULES) | st.sampled_from(list(KEYS)),
+            min_size=1,
+            max_size=4,
+        )
     )
     return {**{name: draw(value_of(KEYS[name])) for name in more if name not in tree}, **tree}
 
