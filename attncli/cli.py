@@ -15,6 +15,7 @@ from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
 from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -164,6 +165,41 @@ def random(
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
     told = f"--seed {seed} draws the same matrices again"
     delivery.write(_results([problem], engine, view), view, [told])
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="Hold expected values against what a problem computes to.",
+    help="""Hold the numbers that somebody printed against what the problem computes to.
+
+\b
+  attn check lesson.yaml             the expected values of a problem
+  attn check lesson.yaml --json      the same for programs
+  attn check answers/                every problem in a folder, one line each
+
+Each number is right, off by one in the last printed digit, or wrong. A wrong one is said to be where the
+slip starts (!), to follow from wrong numbers before it (>), or from rounded ones (~). Then every other
+convention is tried, and the one that makes all numbers right is named.""",
+)
+@expand
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE…", help="Problem files, or folders of them; - is standard input."),
+    ],
+    *,
+    settings: Settings,
+    output: Output,
+    full: Annotated[bool, typer.Option("--full", help="Tables of what is right too, however large.")] = False,
+) -> int:
+    """Read, check, write; 1 when a number is wrong."""
+    from attncli.checking import check_files  # noqa: PLC0415
+    from attncli.sheet import View  # noqa: PLC0415
+
+    delivery = Delivery(output, files, FINDINGS)
+    reports = check_files(files, settings.strings())
+    delivery.write(reports, View(full=full))
+    return ExitCode.DIFFERENCE if any(report.first for report in reports) else ExitCode.OK
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

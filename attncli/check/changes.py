@@ -55,5 +55,5 @@ def _inner(holder: Any, name: str) -> Any:
         return inner or Mask()
     if name == "weight_layout" and not isinstance(inner, Mapping):
         given = (weight for weight in _WEIGHTS if getattr(holder, weight) is not None)
-        return {weight: inner or "in out" for weight in given}
+        return dict.fromkeys(given, inner or "in out")
     return inner

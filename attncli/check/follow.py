@@ -22,9 +22,9 @@ __all__ = ["KINDS", "Kind", "kinds"]
 Kind = Literal["", "origin", "propagated", "rounded"]
 
 KINDS: Mapping[Kind, str] = {
-    "origin": "does not follow from the stage before it",
-    "propagated": "follows from wrong numbers before it",
-    "rounded": "follows from the rounded numbers before it",
+    "origin": "where a slip starts: not what the stage before gives",
+    "propagated": "that follow from wrong numbers before them",
+    "rounded": "that follow from the rounded numbers before them",
 }
 """What a wrong number can be, and what that means."""
 

@@ -103,7 +103,9 @@ class Printed:
         spare = self.tolerance + _FLOAT * np.maximum(np.abs(np.nan_to_num(right)), 1)
         rounds = same | (off <= self.units / 2 + spare)
         slips = self.forgiving & (off <= self.units + spare)
-        return np.where(rounds, Verdict.OK, np.where(slips, Verdict.LAST_DIGIT, Verdict.WRONG)).astype(np.int8)
+        return np.where(rounds, Verdict.OK, np.where(slips, Verdict.LAST_DIGIT, Verdict.WRONG)).astype(
+            np.int8
+        )
 
     def bits(self, right: Numbers) -> Numbers:
         """Measure how unlikely it is to meet each number by chance, given how far the numbers spread."""

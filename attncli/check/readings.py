@@ -66,7 +66,9 @@ def _touched(reading: Reading) -> set[str]:
     return {path if path.startswith("weight_layout.") else path.split(".")[0] for path in reading.changes}
 
 
-def _both(one: Callable[[], Recast] | None, other: Callable[[], Recast] | None) -> Callable[[], Recast] | None:
+def _both(
+    one: Callable[[], Recast] | None, other: Callable[[], Recast] | None
+) -> Callable[[], Recast] | None:
     if one is None or other is None:
         return one or other
 
@@ -111,9 +113,7 @@ def _weight_layouts(result: Result) -> Iterator[Reading]:
     """Try weights transposed: all of them, and each by itself."""
     p = result.problem
     matrices = [name for name in ("W_Q", "W_K", "W_V", "W_QKV", "W_O") if _axes(getattr(p, name)) == 2]  # noqa: PLR2004
-    others = {
-        name: "in out" if _layout(p, name) == "out in" else "out in" for name in matrices
-    }
+    others = {name: "in out" if _layout(p, name) == "out in" else "out in" for name in matrices}
     if len(matrices) > 1 and len(set(others.values())) == 1:
         other = others[matrices[0]]
         yield Reading(_said("weight_layout", other), {f"weight_layout.{name}": other for name in matrices})
@@ -137,7 +137,7 @@ def _scales(result: Result) -> Iterator[Reading]:
             yield Reading(f"scale were {said}", {"scale": scale, "divide_by": None})
     width = _key_width(result)
     if width:
-        yield Reading(f"scale were 1/d_k, without the root", {"scale": None, "divide_by": float(width)})
+        yield Reading("scale were 1/d_k, without the root", {"scale": None, "divide_by": float(width)})
 
 
 def _key_width(result: Result) -> int | None:
@@ -180,14 +180,13 @@ def _causal(result: Result) -> Iterator[Reading]:
         yield Reading("mask.causal were true", {"mask.causal": True})
         return
     seq_q, seq_k = next(record.shape for record in result.records if record.stage.name == "weights")[-2:]
-    below = np.tri(seq_q, seq_k, seq_k - seq_q if mask.align == "bottom_right" else 0, dtype=bool)
-    for name, said in (("drop", "true dropped"), ("keep_strictly", "the query's own key were hidden")):
-        kept = {"mask.causal": False, "mask.align": None, "mask.offset": None}
-        if name == "drop":
-            yield Reading(f"mask.causal were the other way round ({said})", {**kept, "mask.drop": below})
-        else:
-            own = np.eye(seq_q, seq_k, seq_k - seq_q if mask.align == "bottom_right" else 0, dtype=bool)
-            yield Reading(f"mask.causal were strict ({said})", {**kept, "mask.keep": below & ~own})
+    first = seq_k - seq_q if mask.align == "bottom_right" else 0
+    seen, own = np.tri(seq_q, seq_k, first, dtype=bool), np.eye(seq_q, seq_k, first, dtype=bool)
+    drop = seen if mask.drop is None else seen | mask.drop
+    keep = seen & ~own if mask.keep is None else seen & ~own & mask.keep
+    array = {"mask.causal": False, "mask.align": None, "mask.offset": None}
+    yield Reading("the causal mask were the other way round, true dropping", {**array, "mask.drop": drop})
+    yield Reading("the causal mask hid the query's own key too", {**array, "mask.keep": keep})
 
 
 def _windows(result: Result) -> Iterator[Reading]:
@@ -200,7 +199,9 @@ def _windows(result: Result) -> Iterator[Reading]:
         )
     if mask is not None and mask.window is not None:
         narrower = {side: max(width - 1, 0) for side, width in mask.window.items()}
-        yield Reading(f"window were {_sides(narrower)}, the query's own key counted", {"mask.window": narrower})
+        yield Reading(
+            f"window were {_sides(narrower)}, the query's own key counted", {"mask.window": narrower}
+        )
 
 
 def _sides(window: Mapping[str, int]) -> str:
@@ -209,7 +210,9 @@ def _sides(window: Mapping[str, int]) -> str:
 
 def _biases(result: Result) -> Iterator[Reading]:
     """Try the biases of the projections left out: all of them, and each by itself."""
-    given = [name for name in ("b_Q", "b_K", "b_V", "b_QKV", "b_O") if getattr(result.problem, name) is not None]
+    given = [
+        name for name in ("b_Q", "b_K", "b_V", "b_QKV", "b_O") if getattr(result.problem, name) is not None
+    ]
     if len(given) > 1:
         yield Reading(f"{', '.join(given)} were left out", dict.fromkeys(given))
     yield from (Reading(_said(name, None), {name: None}) for name in given)

@@ -92,12 +92,14 @@ class Report:
     """All that a check found.
 
     Args:
+        source: The file, as the user named it.
         result: What the problem computes to.
         blocks: The printed numbers, in the order of the computation.
         notes: Readings that were taken, one sentence each.
         diagnosis: What would make wrong numbers right.
     """
 
+    source: str
     result: Result
     blocks: tuple[Checked, ...]
     notes: tuple[str, ...] = ()
@@ -147,12 +149,12 @@ def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
     ]
     checked.sort(key=lambda each: figures[each.printed.name].place)
     notes = tuple(_notes(figures, blocks))
-    report = Report(result=result, blocks=tuple(checked), notes=notes)
+    report = Report(source=problem.origin.name, result=result, blocks=tuple(checked), notes=notes)
     wrong = report.cells(Verdict.WRONG)
     if not wrong:
         return report
     found = diagnose(result, partial(_trial, blocks), wrong[0].stage, tell)
-    return replace(report, diagnosis=found)
+    return replace(report, diagnosis=found, notes=(*notes, *result.notes))
 
 
 def _trial(blocks: Sequence[Printed], problem: Problem, recast: Recast | None) -> Evidence:

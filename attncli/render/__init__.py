@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attncli.check.report import Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
     from attncli.sheet import View
 
-__all__ = ["FORMATS", "Format"]
+__all__ = ["FINDINGS", "FORMATS", "Format"]
 
-Render = Callable[["Sequence[Result]", "View", "Terminal"], Iterable[str | bytes]]
+Render = Callable[[Any, "View", "Terminal"], Iterable[str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +77,29 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
     "npz": Format((".npz",), _npz, binary=True, single=True),
 }
+
+
+def _findings(reports: Sequence[Report], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
+
+    if len(reports) == 1:
+        yield render_report(reports[0], terminal, full=view.full)
+    else:
+        yield render_summary(reports, terminal)
+
+
+def _findings_json(reports: Sequence[Report], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.checked_json import render_report_json  # noqa: PLC0415
+
+    del view
+    indent = terminal.interactive and len(reports) == 1
+    for report in reports:
+        yield from render_report_json(report, indent=indent, ascii_only=not terminal.unicode)
+
+
+FINDINGS: dict[str, Format] = {
+    "table": Format((".txt",), _findings),
+    "json": Format((".json",), _findings_json, single=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _findings_json),
+}
+"""Forms of what a check or a comparison found."""
