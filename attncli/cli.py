@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.backends import BACKENDS
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
@@ -18,6 +19,8 @@ from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
 from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
+    from attncli.check.compare import Comparison
+    from attncli.check.report import Report
     from attncli.compute import Result
     from attncli.problem import Problem
     from attncli.sheet import View
@@ -169,37 +172,96 @@ def random(
 
 @app.command(
     epilog=EPILOG,
-    short_help="Hold expected values against what a problem computes to.",
-    help="""Hold the numbers that somebody printed against what the problem computes to.
+    short_help="Hold printed numbers, or a result, against what a problem computes to.",
+    help="""Hold the numbers that somebody has against what a problem computes to.
 
 \b
-  attn check lesson.yaml             the expected values of a problem
+  attn check lesson.yaml             the expected values that a problem states
   attn check lesson.yaml --json      the same for programs
   attn check answers/                every problem in a folder, one line each
+  attn check problem.yaml mine.npz   the stages that another program computed
 
-Each number is right, off by one in the last printed digit, or wrong. A wrong one is said to be where the
-slip starts (!), to follow from wrong numbers before it (>), or from rounded ones (~). Then every other
-convention is tried, and the one that makes all numbers right is named.""",
+A printed number is right, off by one in its last digit, or wrong; a wrong one is where a slip starts (!),
+or follows from wrong (>) or rounded (~) numbers before it. A result (.npz, .npy, .safetensors, or JSON
+with stages) is held stage by stage against what its precision allows. When something is wrong, other
+conventions are tried, and the one that makes every number right is named.""",
 )
 @expand
 def check(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE…", help="Problem files, or folders of them; - is standard input."),
+        typer.Argument(
+            metavar="FILE… [RESULT]", help="Problem files or folders of them; or a problem and a result."
+        ),
     ],
     *,
+    map: Annotated[  # noqa: A002  (the option's name)
+        list[str] | None,
+        typer.Option("--map", metavar="NAME=STAGE", help="Which stage an array of RESULT is."),
+    ] = None,
     settings: Settings,
     output: Output,
     full: Annotated[bool, typer.Option("--full", help="Tables of what is right too, however large.")] = False,
 ) -> int:
     """Read, check, write; 1 when a number is wrong."""
-    from attncli.checking import check_files  # noqa: PLC0415
+    from attncli.checking import against_result, check_files, stage_names  # noqa: PLC0415
+    from attncli.readers.result import is_result  # noqa: PLC0415
     from attncli.sheet import View  # noqa: PLC0415
 
     delivery = Delivery(output, files, FINDINGS)
-    reports = check_files(files, settings.strings())
-    delivery.write(reports, View(full=full))
-    return ExitCode.DIFFERENCE if any(report.first for report in reports) else ExitCode.OK
+    strings = settings.strings()
+    found: Sequence[Report | Comparison]
+    if len(files) == 2 and (map or is_result(files[1])):  # noqa: PLR2004
+        found = against_result(files[0], files[1], strings, stage_names(map or []))
+    elif map:
+        raise InputError(
+            "--map is about the arrays of a result", fix="attn check FILE RESULT --map mine=weights"
+        )
+    else:
+        found = check_files(files, strings)
+    delivery.write(found, View(full=full))
+    return ExitCode.DIFFERENCE if any(each.first for each in found) else ExitCode.OK
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="Compare two results, two problems, or one problem in two ways.",
+    help="""Compare two results, two problems, or one problem in two ways, stage by stage.
+
+\b
+  attn diff a.npz b.npz
+  attn diff problem.yaml --set-b scale=none
+  attn diff problem.yaml --backend-b torch --dtype-b float32
+
+A is as it is, or as --set, --dtype and --backend say; B is as --set-b, --dtype-b and --backend-b say. A
+difference counts when it is more than the coarser of the two precisions allows.""",
+)
+@expand
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A problem or a result.")],
+    b: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.  [default: A]")] = None,
+    *,
+    settings: Settings,
+    engine: Engine,
+    set_b: Annotated[
+        list[str] | None, typer.Option("--set-b", metavar="KEY=VALUE", help="As --set, for B.")
+    ] = None,
+    dtype_b: Annotated[str | None, one_of("--dtype-b", KEYS["dtype"].choices, "As --dtype, for B.")] = None,
+    backend_b: Annotated[str | None, one_of("--backend-b", BACKENDS, "As --backend, for B.")] = None,
+    output: Output,
+) -> int:
+    """Read or compute both, compare, write; 1 when they differ."""
+    from attncli import checking  # noqa: PLC0415
+    from attncli.sheet import View  # noqa: PLC0415
+
+    delivery = Delivery(output, [a, *([b] if b else [])], FINDINGS)
+    other = [f"dtype={dtype_b}"] if dtype_b else []
+    found = checking.diff(
+        checking.Way(a, tuple(settings.strings()), engine.backend, engine.device),
+        checking.Way(b or a, (*other, *(set_b or ())), backend_b, engine.device),
+    )
+    delivery.write(found, View())
+    return ExitCode.DIFFERENCE if found[0].first else ExitCode.OK
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

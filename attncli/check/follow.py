@@ -21,7 +21,7 @@ __all__ = ["KINDS", "Kind", "kinds"]
 
 Kind = Literal["", "origin", "propagated", "rounded"]
 
-KINDS: Mapping[Kind, str] = {
+KINDS: Mapping[str, str] = {
     "origin": "where a slip starts: not what the stage before gives",
     "propagated": "that follow from wrong numbers before them",
     "rounded": "that follow from the rounded numbers before them",

@@ -112,7 +112,8 @@ class Printed:
         known = np.concatenate([self.numbers.ravel(), right.ravel()])
         finite = known[np.isfinite(known)]
         spread = float(np.ptp(finite)) if finite.size else 0.0
-        return np.log2(np.maximum(spread / (2 * self.units), 1))
+        bits: Numbers = np.log2(np.maximum(spread / (2 * self.units), 1))
+        return bits
 
 
 def printed(problem: Problem) -> list[Printed]:

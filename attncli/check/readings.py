@@ -182,8 +182,8 @@ def _causal(result: Result) -> Iterator[Reading]:
     seq_q, seq_k = next(record.shape for record in result.records if record.stage.name == "weights")[-2:]
     first = seq_k - seq_q if mask.align == "bottom_right" else 0
     seen, own = np.tri(seq_q, seq_k, first, dtype=bool), np.eye(seq_q, seq_k, first, dtype=bool)
-    drop = seen if mask.drop is None else seen | mask.drop
-    keep = seen & ~own if mask.keep is None else seen & ~own & mask.keep
+    drop = seen if mask.drop is None else seen | mask.drop.astype(bool)
+    keep = seen & ~own if mask.keep is None else seen & ~own & mask.keep.astype(bool)
     array = {"mask.causal": False, "mask.align": None, "mask.offset": None}
     yield Reading("the causal mask were the other way round, true dropping", {**array, "mask.drop": drop})
     yield Reading("the causal mask hid the query's own key too", {**array, "mask.keep": keep})

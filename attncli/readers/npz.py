@@ -15,7 +15,7 @@ from attncli.readers import npy
 from attncli.readers.dtypes import widened
 from attncli.text import quote
 
-__all__ = ["names_listed", "read"]
+__all__ = ["dtypes", "names_listed", "read"]
 
 _LARGE = 2**28  # bytes; a member above this must not be packed tighter than _RATIO
 _RATIO = 100
@@ -40,11 +40,37 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: {error}",
-            path=path,
-            fix="write it again with numpy.savez",
-        ) from error
+        raise _broken(file, error, path) from error
+
+
+def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
+    """List the arrays of an .npz archive, with the name of each one's dtype.
+
+    Raises:
+        InputError: If the archive is damaged.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return {
+                entry.filename.removesuffix(".npy"): _dtype(archive, entry, path)
+                for entry in archive.infolist()
+                if entry.filename.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise _broken(file, error, path) from error
+
+
+def _dtype(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> str:
+    with archive.open(entry) as stream:
+        return npy.read_header(stream, entry.file_size, entry.filename, path).dtype.name
+
+
+def _broken(file: pathlib.Path, error: Exception, path: Path) -> InputError:
+    return InputError(
+        f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: {error}",
+        path=path,
+        fix="write it again with numpy.savez",
+    )
 
 
 def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArray[np.generic]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attncli.check.compare import Comparison
     from attncli.check.report import Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
@@ -79,22 +80,34 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def _findings(reports: Sequence[Report], view: View, terminal: Terminal) -> Iterator[str]:
+def _findings(found: Sequence[Report | Comparison], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.report import Report  # noqa: PLC0415
     from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
+    from attncli.render.compared import render_comparison  # noqa: PLC0415
 
-    if len(reports) == 1:
-        yield render_report(reports[0], terminal, full=view.full)
-    else:
+    reports = [each for each in found if isinstance(each, Report)]
+    if len(reports) > 1:
         yield render_summary(reports, terminal)
+        return
+    for each in found:
+        if isinstance(each, Report):
+            yield render_report(each, terminal, full=view.full)
+        else:
+            yield render_comparison(each, terminal)
 
 
-def _findings_json(reports: Sequence[Report], view: View, terminal: Terminal) -> Iterator[str]:
+def _findings_json(found: Sequence[Report | Comparison], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.report import Report  # noqa: PLC0415
     from attncli.render.checked_json import render_report_json  # noqa: PLC0415
+    from attncli.render.compared import render_comparison_json  # noqa: PLC0415
 
     del view
-    indent = terminal.interactive and len(reports) == 1
-    for report in reports:
-        yield from render_report_json(report, indent=indent, ascii_only=not terminal.unicode)
+    indent = terminal.interactive and len(found) == 1
+    for each in found:
+        if isinstance(each, Report):
+            yield from render_report_json(each, indent=indent, ascii_only=not terminal.unicode)
+        else:
+            yield from render_comparison_json(each, indent=indent, ascii_only=not terminal.unicode)
 
 
 FINDINGS: dict[str, Format] = {

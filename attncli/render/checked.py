@@ -29,7 +29,7 @@ _NAME_WIDTH = 12
 MARKS = {"origin": "!", "propagated": ">", "rounded": "~", "last digit": "'"}
 """What stands after a number that is not right; ASCII, so that it reads the same everywhere."""
 
-_MEANINGS = {**KINDS, "last digit": "in the last digit only: cut off, or rounded by hand"}
+_MEANINGS: dict[str, str] = {**KINDS, "last digit": "in the last digit only: cut off, or rounded by hand"}
 
 
 def render_report(report: Report, terminal: Terminal, *, full: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 
 import pytest
@@ -17,6 +18,7 @@ BY_ITSELF = "068_d_model_4_exponent_doubled_in_the_code_added"
 """Its source prints the encoding as well, which is no stage: from what the file holds, the slip is in the sum."""
 
 
+@functools.cache
 def checked(path: pathlib.Path) -> Report:
     (problem,) = load(str(path))
     return check_expected(problem)
