@@ -287,12 +287,12 @@ def trial(result: Side, problem: Problem, recast: Recast | None) -> Evidence:
     return Evidence(
         holds=np.concatenate([(off[stage] <= allowed[stage]).ravel() for stage in shared]),
         right=np.concatenate([*(stages[stage].ravel() for stage in shared), np.array([*allowed.values()])]),
-        bits=np.concatenate([_bits(stages[stage], allowed[stage]) for stage in shared]),
+        bits=np.concatenate([_bits(result.arrays[stage], allowed[stage]) for stage in shared]),
     )
 
 
 def _bits(array: Numbers, allowed: float) -> Numbers:
-    """Measure how unlikely it is to meet a number by chance."""
+    """Measure how unlikely it is to meet a number by chance: not at all where anything is allowed."""
     finite = array[np.isfinite(array)]
     spread = float(np.ptp(finite)) if finite.size else 0.0
     bits = np.log2(max(spread / (2 * allowed), 1)) if allowed else 0.0

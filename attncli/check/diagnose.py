@@ -94,8 +94,7 @@ def diagnose(result: Result, trial: Trial, stage: str, tell: Tell | None = None)
     """
     written = trial(result.problem, None)
     decided = int((~written.holds).sum())
-    bits = float(written.bits[~written.holds].sum())
-    if decided < _ENOUGH or bits < _SPARE_BITS:
+    if decided < _ENOUGH:
         return Diagnosis(decided=decided, stage=stage, enough=False)
     search = _Search(result.problem, trial, written, tell)
     singles = readings(result)
@@ -109,7 +108,6 @@ def diagnose(result: Result, trial: Trial, stage: str, tell: Tell | None = None)
         decided=decided,
         tried=search.tried,
         finished=search.finished,
-        enough=not found or bits >= math.log2(search.tried) + _SPARE_BITS,
     )
 
 
@@ -149,4 +147,7 @@ class _Search:
         if np.array_equal(evidence.right, self._written.right, equal_nan=True):
             return False
         self.telling.append(reading)
-        return bool(evidence.holds.all())
+        if not evidence.holds.all():
+            return False
+        told = float(evidence.bits[~self._written.holds].sum())
+        return told >= math.log2(self.tried) + _SPARE_BITS

@@ -186,6 +186,8 @@ def _causal(result: Result) -> Iterator[Reading]:
     keep = seen & ~own if mask.keep is None else seen & ~own & mask.keep.astype(bool)
     array = {"mask.causal": False, "mask.align": None, "mask.offset": None}
     yield Reading("the causal mask were the other way round, true dropping", {**array, "mask.drop": drop})
+    after = ~seen | own if mask.keep is None else (~seen | own) & mask.keep.astype(bool)
+    yield Reading("the causal mask kept the later keys and the query's own", {**array, "mask.keep": after})
     yield Reading("the causal mask hid the query's own key too", {**array, "mask.keep": keep})
 
 
