@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attncli.check.compare import Comparison, Side, check_result, reference
 from attncli.check.differ import check_diff, computed
-from attncli.check.report import Report, check_expected
+from attncli.check.report import Refused, Report, check_expected
 from attncli.errors import InputError, Place
 from attncli.problem import Problem
 from attncli.progress import counting
@@ -38,18 +38,35 @@ class Way:
     device: str = "auto"
 
 
-def check_files(names: Sequence[str], settings: Sequence[str]) -> list[Report]:
+def check_files(names: Sequence[str], settings: Sequence[str]) -> list[Report | Refused]:
     """Check the expected values of every problem in files and folders.
 
+    Among several files, one that cannot be checked is reported beside the others.
+
     Raises:
-        InputError: A file cannot be read, or a problem has no expected values.
+        InputError: The only file cannot be read, or its problem has no expected values.
     """
-    reports = []
-    for name in (file for each in names for file in _files(each)):
-        for problem in load(name, settings):
-            with located(problem.origin), counting(f"{quote(name, marks='')}: trying reading") as tell:
-                reports.append(check_expected(problem, tell))
-    return reports
+    files = [file for name in names for file in _files(name)]
+    if len(files) == 1:
+        return [*_reports(files[0], settings)]
+    found: list[Report | Refused] = []
+    for file in files:
+        try:
+            found += (_named(report) for report in _reports(file, settings))
+        except InputError as error:
+            found.append(Refused(source=file, message=str(error).partition("\n")[0]))
+    return found
+
+
+def _reports(file: str, settings: Sequence[str]) -> Iterator[Report]:
+    for problem in load(file, settings):
+        with located(problem.origin), counting(f"{quote(file, marks='')}: trying reading") as tell:
+            yield check_expected(problem, tell)
+
+
+def _named(report: Report) -> Report:
+    """Say in each note which of several files it is about."""
+    return replace(report, notes=tuple(f"{report.source}: {note}" for note in report.notes))
 
 
 def _files(name: str) -> Iterator[str]:

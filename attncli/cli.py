@@ -63,7 +63,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4                 draw a problem and compute it
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
-  attn compute small.json --json              the same for programs""",
+  attn compute small.json --json              the same for programs
+  attn diff small.json --dtype-b float32      two ways, stage by stage""",
 )
 def attn(
     context: typer.Context,
@@ -176,12 +177,14 @@ def random(
     help="""Hold the numbers that somebody has against what a problem computes to.
 
 \b
-  attn check lesson.yaml             the expected values that a problem states
-  attn check lesson.yaml --json      the same for programs
-  attn check answers/                every problem in a folder, one line each
-  attn check problem.yaml mine.npz   the stages that another program computed
+  attn random --seq 3 --dim 4 --seed 7 -q -o small.json
+  attn check small.json --set 'expected={row_sum: [1.00, 1.00, 1.00]}'
+  attn compute small.json --dtype float32 -q -o mine.npz
+  attn check small.json mine.npz              the stages that another program computed
+  attn check small.json mine.npz --json       the same for programs
 
-A printed number is right, off by one in its last digit, or wrong; a wrong one is where a slip starts (!),
+The numbers that somebody printed stand in the problem, under expected. Several files, or a folder of them,
+have one line each. A printed number is right, off by one in its last digit, or wrong; a wrong one is where a slip starts (!),
 or follows from wrong (>) or rounded (~) numbers before it. A result (.npz, .npy, .safetensors, or JSON
 with stages) is held stage by stage against what its precision allows. When something is wrong, other
 conventions are tried, and the one that makes every number right is named.""",
@@ -204,13 +207,14 @@ def check(
     full: Annotated[bool, typer.Option("--full", help="Tables of what is right too, however large.")] = False,
 ) -> int:
     """Read, check, write; 1 when a number is wrong."""
+    from attncli.check.report import Refused  # noqa: PLC0415
     from attncli.checking import against_result, check_files, stage_names  # noqa: PLC0415
     from attncli.readers.result import is_result  # noqa: PLC0415
     from attncli.sheet import View  # noqa: PLC0415
 
     delivery = Delivery(output, files, FINDINGS)
     strings = settings.strings()
-    found: Sequence[Report | Comparison]
+    found: Sequence[Report | Refused | Comparison]
     if len(files) == 2 and (map or is_result(files[1])):  # noqa: PLR2004
         found = against_result(files[0], files[1], strings, stage_names(map or []))
     elif map:
@@ -220,7 +224,10 @@ def check(
     else:
         found = check_files(files, strings)
     delivery.write(found, View(full=full))
-    return ExitCode.DIFFERENCE if any(each.first for each in found) else ExitCode.OK
+    if any(isinstance(each, Refused) for each in found):
+        return ExitCode.INPUT
+    wrong = any(each.first for each in found if not isinstance(each, Refused))
+    return ExitCode.DIFFERENCE if wrong else ExitCode.OK
 
 
 @app.command(
@@ -229,9 +236,10 @@ def check(
     help="""Compare two results, two problems, or one problem in two ways, stage by stage.
 
 \b
-  attn diff a.npz b.npz
-  attn diff problem.yaml --set-b scale=none
-  attn diff problem.yaml --backend-b torch --dtype-b float32
+  attn random --seq 3 --dim 4 --seed 7 -q -o small.json
+  attn diff small.json --dtype-b float32
+  attn compute small.json --set temperature=2 -q -o a.npz
+  attn diff a.npz small.json --set-b temperature=2
 
 A is as it is, or as --set, --dtype and --backend say; B is as --set-b, --dtype-b and --backend-b say. A
 difference counts when it is more than the coarser of the two precisions allows.""",

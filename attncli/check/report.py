@@ -16,7 +16,7 @@ from attncli.check.printed import Numbers, Printed, Verdict, printed
 from attncli.compute import Recast, Result, compute
 from attncli.problem import Problem
 
-__all__ = ["Cell", "Checked", "Report", "check_expected", "held"]
+__all__ = ["Cell", "Checked", "Refused", "Report", "check_expected", "held"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +120,21 @@ class Report:
         wrong = self.cells(Verdict.WRONG)
         origins = [cell for cell in wrong if cell.kind == "origin"]
         return next(iter(origins or wrong), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """A file, among several, that could not be checked.
+
+    Args:
+        source: The file, as the user named it.
+        message: What is wrong with it.
+        notes: None.
+    """
+
+    source: str
+    message: str
+    notes: tuple[str, ...] = ()
 
 
 def check_expected(problem: Problem, tell: Tell | None = None) -> Report:

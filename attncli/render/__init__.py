@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from attncli.check.compare import Comparison
-    from attncli.check.report import Report
+    from attncli.check.report import Refused, Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
     from attncli.sheet import View
+
+Finding: TypeAlias = "Report | Refused | Comparison"
 
 __all__ = ["FINDINGS", "FORMATS", "Format"]
 
@@ -80,34 +82,33 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def _findings(found: Sequence[Report | Comparison], view: View, terminal: Terminal) -> Iterator[str]:
+def _findings(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
     from attncli.check.report import Report  # noqa: PLC0415
     from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
     from attncli.render.compared import render_comparison  # noqa: PLC0415
 
-    reports = [each for each in found if isinstance(each, Report)]
-    if len(reports) > 1:
-        yield render_summary(reports, terminal)
+    if len(found) == 1 and isinstance(found[0], Report):
+        yield render_report(found[0], terminal, full=view.full)
         return
-    for each in found:
-        if isinstance(each, Report):
-            yield render_report(each, terminal, full=view.full)
-        else:
-            yield render_comparison(each, terminal)
+    reports = [each for each in found if not isinstance(each, Comparison)]
+    if reports:
+        yield render_summary(reports, terminal)
+    yield from (render_comparison(each, terminal) for each in found if isinstance(each, Comparison))
 
 
-def _findings_json(found: Sequence[Report | Comparison], view: View, terminal: Terminal) -> Iterator[str]:
-    from attncli.check.report import Report  # noqa: PLC0415
+def _findings_json(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
     from attncli.render.checked_json import render_report_json  # noqa: PLC0415
     from attncli.render.compared import render_comparison_json  # noqa: PLC0415
 
     del view
-    indent = terminal.interactive and len(found) == 1
+    indent, ascii_only = terminal.interactive and len(found) == 1, not terminal.unicode
     for each in found:
-        if isinstance(each, Report):
-            yield from render_report_json(each, indent=indent, ascii_only=not terminal.unicode)
+        if isinstance(each, Comparison):
+            yield from render_comparison_json(each, indent=indent, ascii_only=ascii_only)
         else:
-            yield from render_comparison_json(each, indent=indent, ascii_only=not terminal.unicode)
+            yield from render_report_json(each, indent=indent, ascii_only=ascii_only)
 
 
 FINDINGS: dict[str, Format] = {

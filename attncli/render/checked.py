@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.check.follow import KINDS
 from attncli.check.printed import Verdict
-from attncli.check.report import Cell, Checked, Report
+from attncli.check.report import Cell, Checked, Refused, Report
 from attncli.render.box import Box, indent, packed, stacked, wrapped
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Role, Span, cells, paint
@@ -28,6 +28,9 @@ _NAME_WIDTH = 12
 
 MARKS = {"origin": "!", "propagated": ">", "rounded": "~", "last digit": "'"}
 """What stands after a number that is not right; ASCII, so that it reads the same everywhere."""
+
+OUTCOMES = ("right", "last digits", "wrong", "refused")
+"""How a check can end."""
 
 _MEANINGS: dict[str, str] = {**KINDS, "last digit": "in the last digit only: cut off, or rounded by hand"}
 
@@ -49,22 +52,24 @@ def render_report(report: Report, terminal: Terminal, *, full: bool = False) -> 
     return "".join(paint(line, terminal) + "\n" for line in lines)
 
 
-def render_summary(reports: Sequence[Report], terminal: Terminal) -> str:
+def render_summary(found: Sequence[Report | Refused], terminal: Terminal) -> str:
     """Render one line for each of several problems, and one for all."""
     page = _page(terminal)
-    boxes = [wrapped(_summary(report, terminal), page, hang=4) for report in reports]
-    counts = Counter(outcome(report) for report in reports)
-    said = ", ".join(f"{counts[each]} {each}" for each in ("right", "last digits", "wrong") if counts[each])
-    total: Line = (Span(f"{len(reports)} problems: ", bold=True), Span(said, bold=True))
+    boxes = [wrapped(_summary(each, terminal), page, hang=4) for each in found]
+    counts = Counter(map(outcome, found))
+    said = ", ".join(f"{counts[each]} {each}" for each in OUTCOMES if counts[each])
+    total: Line = (Span(f"{len(found)} problems: {said}", bold=True),)
     lines = stacked([stacked(boxes), Box((total,))], apart=1).lines
     return "".join(paint(line, terminal) + "\n" for line in lines)
 
 
-def outcome(report: Report) -> str:
-    """Say in a word how a check ended."""
-    if report.cells(Verdict.WRONG):
+def outcome(found: Report | Refused) -> str:
+    """Say how a check ended: one of `OUTCOMES`."""
+    if isinstance(found, Refused):
+        return "refused"
+    if found.cells(Verdict.WRONG):
         return "wrong"
-    return "last digits" if report.cells(Verdict.LAST_DIGIT) else "right"
+    return "last digits" if found.cells(Verdict.LAST_DIGIT) else "right"
 
 
 def headline(report: Report) -> str:
@@ -99,13 +104,13 @@ def _mark(good: bool, terminal: Terminal) -> Span:
     return Span(spell(sign, terminal), "good" if good else "bad")
 
 
-def _title(report: Report, terminal: Terminal) -> str:
-    return label(PurePath(report.source).name or report.source, terminal)
+def _title(source: str, terminal: Terminal) -> str:
+    return label(PurePath(source).name or source, terminal)
 
 
 def _header(report: Report, terminal: Terminal, page: int) -> Box:
     good = outcome(report) != "wrong"
-    title: Line = (Span(_title(report, terminal), bold=True),)
+    title: Line = (Span(_title(report.source, terminal), bold=True),)
     counts: Line = (_mark(good, terminal), Span(" " + _counts(report)))
     lines = [wrapped([title, counts], page, gap=3)]
     if not good:
@@ -113,14 +118,15 @@ def _header(report: Report, terminal: Terminal, page: int) -> Box:
     return stacked(lines)
 
 
-def _summary(report: Report, terminal: Terminal) -> list[Line]:
-    good = outcome(report) != "wrong"
-    items: list[Line] = [
-        (_mark(good, terminal), Span(" " + _title(report, terminal), bold=not good)),
-        (Span(_counts(report), "faint" if good else "plain"),),
-    ]
+def _summary(found: Report | Refused, terminal: Terminal) -> list[Line]:
+    good = outcome(found) in {"right", "last digits"}
+    title = Span(" " + _title(found.source, terminal), bold=not good)
+    items: list[Line] = [(_mark(good, terminal), title)]
+    if isinstance(found, Refused):
+        return [*items, (Span(label(f"cannot be checked: {found.message}", terminal), "bad"),)]
+    items.append((Span(_counts(found), "faint" if good else "plain"),))
     if not good:
-        items.append((Span(spell(headline(report), terminal), "bad"),))
+        items.append((Span(spell(headline(found), terminal), "bad"),))
     return items
 
 

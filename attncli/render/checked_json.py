@@ -10,23 +10,30 @@ import numpy as np
 from attncli import __version__
 from attncli.check.diagnose import Diagnosis
 from attncli.check.printed import Verdict
-from attncli.check.report import Cell, Checked, Report
+from attncli.check.report import Cell, Checked, Refused, Report
 from attncli.render.checked import outcome
 from attncli.render.json_text import json_text
 
 __all__ = ["render_report_json"]
 
+SCHEMA = "attn-check/1"
 
-def render_report_json(report: Report, *, indent: bool = False, ascii_only: bool = False) -> Iterator[str]:
+
+def render_report_json(
+    report: Report | Refused, *, indent: bool = False, ascii_only: bool = False
+) -> Iterator[str]:
     """Write what a check found as JSON, with a newline at the end."""
     yield from json_text(_document(report), indent=indent, ascii_only=ascii_only)
     yield "\n"
 
 
-def _document(report: Report) -> dict[str, Any]:
+def _document(report: Report | Refused) -> dict[str, Any]:
+    if isinstance(report, Refused):
+        said = {"verdict": outcome(report), "error": report.message}
+        return {"schema": SCHEMA, "attn": __version__, "file": report.source, **said}
     first = report.first
     return {
-        "schema": "attn-check/1",
+        "schema": SCHEMA,
         "attn": __version__,
         "file": report.source,
         "name": report.result.problem.name,
