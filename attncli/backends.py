@@ -120,10 +120,12 @@ def _open_torch(device: str, dtype: str) -> Session:
 
     def to_torch(array: np.ndarray) -> Array:
         # torch takes neither read-only arrays nor negative strides, foreign byte orders or bfloat16
-        # from NumPy, so it gets a plain copy.
-        number = _is_number(array)
-        tensor = torch.from_numpy(np.array(array, dtype=np.float64 if number else None, order="C"))
-        return tensor.to(device=device, dtype=own if number else None)
+        # from NumPy, so it gets a plain copy; NumPy rounds to float16 once, torch by way of float32.
+        if not _is_number(array):
+            return torch.from_numpy(np.array(array, order="C")).to(device)
+        exact = np.dtype("float16" if dtype == "float16" else "float64")
+        # The precision comes first: an Apple GPU has no float64 to put the numbers in.
+        return torch.from_numpy(np.array(array, dtype=exact, order="C")).to(own).to(device)
 
     def to_numpy(tensor: Array) -> np.ndarray:
         wide = tensor.to(torch.float32) if dtype in HALF and tensor.is_floating_point() else tensor

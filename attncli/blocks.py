@@ -88,8 +88,8 @@ class _Desk:
         self._final = next((each for each in reversed(everything) if each.shares), None)
         self._hidden = ~kept_pairs(result.inputs, result["weights"].shape)
         self._before_softmax = [each.name for each in self.exhibits if each.name in _LOGITS][-1:]
-        mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
-        self._mixed = mixed_by if _is_sum(result.inputs) else ""
+        made = {record.stage.name for record in result.records}
+        self._mixed = ("head_output" if "head_output" in made else "output") if _is_sum(result.inputs) else ""
 
     def remarks(self, title: str) -> Iterator[str]:
         """Say the numbers that a step works with."""

@@ -95,7 +95,7 @@ def compute(
     resolved = resolve(problem)
     require_stages(resolved.inputs, session.dtype, large_details=large_details)
     records = _run(resolved.inputs, session, precision, keep, recast, large_details=large_details)
-    seen = observe(problem, resolved.inputs, records, resolved.query_labels)
+    seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
         inputs=resolved.inputs,
@@ -140,9 +140,18 @@ def _run(
         rounded = rounder(array) if rounder else array
         return recast(stage, rounded) if recast else rounded
 
+    def taken(part: str) -> Callable[[np.ndarray], Array]:
+        rounder = session.rounder(precision[part])
+
+        def take(array: np.ndarray) -> Array:
+            own = session.from_numpy(array)
+            return rounder(own) if rounder and array.dtype.kind == "f" else own
+
+        return take
+
     trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        attend(inputs.map(session.from_numpy), trace)
+        attend(inputs.map_parts(taken), trace)
 
     def home(record: Record) -> Record:
         return dataclasses.replace(

@@ -17,7 +17,7 @@ Array: TypeAlias = "NDArray[np.generic]"
 
 
 class Kind(Enum):
-    """What a key's value looks like; each kind has one parser in `attncli.readers.values`."""
+    """What a key's value looks like; each kind has one parser in `attncli.readers.records.PARSERS`."""
 
     ARRAY = "an array of numbers"
     BOOLEANS = "an array of true and false (or 1 and 0)"

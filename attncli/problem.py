@@ -304,3 +304,5 @@ class Problem:
     meta: Any = key(Kind.ANYTHING, "How an earlier result was made; kept out of the computation.")
 
     origin: Source = field(default_factory=Source)
+    said: frozenset[str] = frozenset()
+    """The keys that a file says, also where it says what holds anyway: ``like`` leaves them alone."""

@@ -14,10 +14,6 @@ from tests import worked
 
 KINDS = {"origin": "origin", "propagated": "propagated", "rounded-intermediates": "rounded"}
 
-BY_ITSELF = "068_d_model_4_exponent_doubled_in_the_code_added"
-"""Its source prints the encoding as well, which is no stage: from what the file holds, the slip is in the sum."""
-
-
 @functools.cache
 def checked(path: pathlib.Path) -> Report:
     (problem,) = load(str(path))
@@ -25,8 +21,7 @@ def checked(path: pathlib.Path) -> Report:
 
 
 def listed(stem: str) -> set[tuple[str, tuple[int, ...], str]]:
-    kinds = dict(KINDS, propagated="origin") if stem == BY_ITSELF else KINDS
-    return {(s["stage"], tuple(s["index"]), kinds[s["kind"]]) for s in worked.SLIPS.get(stem, ())}
+    return {(s["stage"], tuple(s["index"]), KINDS[s["kind"]]) for s in worked.SLIPS.get(stem, ())}
 
 
 @pytest.mark.parametrize("path", worked.FILES, ids=lambda path: path.stem)
