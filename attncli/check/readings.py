@@ -269,11 +269,18 @@ def _transposed_scores(stage: str, array: Array) -> Array:
     return np.swapaxes(array, -1, -2) if square else array
 
 
+def _leaking(cap: float) -> Recast:
+    """Cap masked scores as well: −∞ becomes −cap, and what is masked gets weight."""
+    return lambda stage, array: np.maximum(array, -cap) if stage == "masked" else array
+
+
 def _stages(result: Result) -> Iterator[Reading]:
     """Try what no key says, since it is never meant."""
     yield Reading("softmax ran over the queries, not the keys", recast=_OverQueries)
     yield Reading("scores were K·Qᵀ", recast=lambda: _transposed_scores)
-    heads = result.inputs.num_heads
+    cap, heads = result.problem.softcap, result.inputs.num_heads
+    if cap is not None:
+        yield Reading("softcap came after the mask, which then leaks", recast=lambda: _leaking(cap))
     if heads > 1:
         yield Reading("heads were cut by view(heads, seq, dim), across tokens", recast=lambda: _viewed)
         yield Reading("heads were joined without moving their axis", recast=lambda: _unmoved(heads))

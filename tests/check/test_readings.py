@@ -42,7 +42,7 @@ PLANTED = {
     "sink": "grouped",
     "fully_masked": "empty",
     "fused": "fused",
-    "stages": "plain",
+    "stages": "plain causal",
 }
 """The problems in which each row of the table has something to be found by."""
 

@@ -14,6 +14,7 @@ from tests import worked
 
 KINDS = {"origin": "origin", "propagated": "propagated", "rounded-intermediates": "rounded"}
 
+
 @functools.cache
 def checked(path: pathlib.Path) -> Report:
     (problem,) = load(str(path))
