@@ -7,13 +7,14 @@ number that this arrives at was not wrong by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attncli.check.figures import Figures
-from attncli.check.printed import Numbers, Printed, Truth, Verdict
+from attncli.check.printed import Numbers, Printed, Truth, Verdict, needs_large
 from attncli.compute import compute
 from attncli.trace import Array
 
@@ -27,6 +28,9 @@ KINDS: Mapping[str, str] = {
     "rounded": "that follow from the rounded numbers before them",
 }
 """What a wrong number can be, and what that means."""
+
+_DRAWS = 16
+"""Runs that show how far digits that were cut off reach."""
 
 Cells = Mapping[str, Truth]
 """For each block, by its key, which of its numbers take the place of the computed ones."""
@@ -57,6 +61,9 @@ def kinds(
             break
         for key, follows in _followers(figures, blocks, cells).items():
             found[key][open_cells[key] & follows] = kind
+    if any((known == "origin").any() for known in found.values()):
+        for key, follows in _loose_followers(figures, blocks, wrong).items():
+            found[key][(found[key] == "origin") & follows] = "propagated"
     return found
 
 
@@ -70,6 +77,29 @@ def _followers(figures: Figures, blocks: Sequence[Printed], cells: Cells) -> dic
     return found
 
 
+def _loose_followers(figures: Figures, blocks: Sequence[Printed], cells: Cells) -> dict[str, Truth]:
+    """Find the printed numbers that follow from others before those were rounded to be printed.
+
+    Whoever computed with all digits printed fewer of them, and what was cut off grows on the way. So
+    the run is made some times with digits drawn for those that were cut off, and what is as near as
+    that spread follows.
+    """
+    draw = np.random.default_rng(0)
+    runs: dict[str, list[Numbers]] = {block.key: [] for block in blocks}
+    for _ in range(_DRAWS):
+        drawn = [replace(b, numbers=b.numbers + b.units * (draw.random(b.units.shape) - 0.5)) for b in blocks]
+        chain = _Chain(figures, drawn, cells)
+        for block, other in zip(blocks, drawn, strict=True):
+            runs[block.key].append(block.part(next(chain.ways(other))))
+    found = {}
+    for block in blocks:
+        low, high = np.min(runs[block.key], axis=0), np.max(runs[block.key], axis=0)
+        spare = (high - low) / 4  # what a few draws do not reach
+        near = np.clip(block.numbers, low - spare, high + spare)
+        found[block.key] = block.verdicts(near) != Verdict.WRONG
+    return found
+
+
 class _Chain:
     """One run in which printed numbers take the place of computed ones as soon as they are there."""
 
@@ -78,7 +108,7 @@ class _Chain:
         self._blocks = blocks
         self._cells = cells
         self._reached: dict[str, list[Numbers]] = {}
-        result = compute(figures.result.problem, large_details=True, recast=self._recast)
+        result = compute(figures.result.problem, large_details=needs_large(blocks), recast=self._recast)
         self._figures = Figures(result, shifted=figures.shifted)
 
     def ways(self, block: Printed) -> Iterator[Numbers]:

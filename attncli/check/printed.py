@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from attncli.problem import Problem
 from attncli.readers.numbers import number
 from attncli.text import quote
 
-__all__ = ["Numbers", "Printed", "Truth", "Verdict", "index_of", "printed"]
+__all__ = ["Numbers", "Printed", "Truth", "Verdict", "index_of", "needs_large", "printed"]
 
 Numbers: TypeAlias = NDArray[np.floating[Any]]
 Truth: TypeAlias = NDArray[np.bool_]
@@ -129,6 +129,11 @@ def printed(problem: Problem) -> list[Printed]:
             fix="add expected: {weights: [[…]]}, or name a result: attn check FILE RESULT",
         )
     return [_block(problem, key, each.digits) for key, each in problem.expected.items()]
+
+
+def needs_large(blocks: Iterable[Printed]) -> bool:
+    """Tell whether blocks ask for details that have a number for each query and key."""
+    return any(block.name in {"exp", "exp_sum", "weighted_values"} for block in blocks)
 
 
 def _block(problem: Problem, key: str, digits: Any) -> Printed:

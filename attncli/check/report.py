@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attncli.check.diagnose import Diagnosis, Evidence, Tell, diagnose
 from attncli.check.figures import Figures
 from attncli.check.follow import kinds
-from attncli.check.printed import Numbers, Printed, Verdict, printed
+from attncli.check.printed import Numbers, Printed, Verdict, needs_large, printed
 from attncli.compute import Recast, Result, compute
 from attncli.problem import Problem
 
@@ -72,8 +72,12 @@ class Checked:
             text = f"{number:.{decimals + 2}f}"
         return text.replace("-0", "0", 1) if np.isfinite(number) and float(text) == 0 else text
 
-    def cells(self) -> Iterator[Cell]:
-        """Yield the numbers that are not right."""
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The numbers that are not right."""
+        return tuple(self._cells())
+
+    def _cells(self) -> Iterator[Cell]:
         for index in map(tuple, np.argwhere(self.verdicts != Verdict.OK).tolist()):
             yield Cell(
                 stage=self.printed.key,
@@ -107,7 +111,7 @@ class Report:
 
     def cells(self, verdict: Verdict) -> list[Cell]:
         """List the numbers with a verdict, in the order of the computation."""
-        return [cell for block in self.blocks for cell in block.cells() if cell.verdict == verdict]
+        return [cell for block in self.blocks for cell in block.cells if cell.verdict == verdict]
 
     @property
     def size(self) -> int:
@@ -148,7 +152,7 @@ def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
         InputError: There are none, or one names what the problem does not have.
     """
     blocks = printed(problem)
-    result = compute(problem, large_details=True)
+    result = compute(problem, large_details=needs_large(blocks))
     figures = _reading(Figures(result), blocks)
     verdicts = held(figures, blocks)
     reasons = kinds(figures, blocks, verdicts)
@@ -173,8 +177,7 @@ def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
 
 
 def _trial(blocks: Sequence[Printed], problem: Problem, recast: Recast | None) -> Evidence:
-    large = any(block.name in {"exp", "weighted_values"} for block in blocks)
-    figures = _reading(Figures(compute(problem, large_details=large, recast=recast)), blocks)
+    figures = _reading(Figures(compute(problem, large_details=needs_large(blocks), recast=recast)), blocks)
     verdicts = held(figures, blocks)
     right = {block.key: block.part(figures[block.name].array) for block in blocks}
     return Evidence(

@@ -215,7 +215,7 @@ def _kind(kind: str) -> str:
 
 def _list(block: Checked, terminal: Terminal, *, full: bool) -> Box:
     """List the numbers that are not right, where a table would be too large."""
-    found = sorted(block.cells(), key=lambda cell: -cell.verdict)
+    found = sorted(block.cells, key=lambda cell: -cell.verdict)
     shown = found if full else found[:_LISTED]
     lines: list[Line] = [_sentence(cell, terminal) for cell in shown]
     if len(found) > len(shown):
@@ -231,7 +231,7 @@ def _sentence(cell: Cell, terminal: Terminal) -> Line:
 
 def _legend(report: Report, page: int) -> Iterator[Box]:
     """Say what the marks in the tables mean, and how often each stands there."""
-    found = Counter(_kind(cell.kind) for block in report.blocks for cell in block.cells())
+    found = Counter(_kind(cell.kind) for block in report.blocks for cell in block.cells)
     for kind, mark in MARKS.items():
         if found[kind]:
             what: Line = (Span(mark, "bad"), Span(f" {found[kind]:,} {_MEANINGS[kind]}", "faint"))

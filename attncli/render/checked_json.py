@@ -49,7 +49,7 @@ def _document(report: Report | Refused) -> dict[str, Any]:
 
 
 def _stage(block: Checked) -> dict[str, Any]:
-    found = list(block.cells())
+    found = list(block.cells)
     return {
         "stage": block.printed.key,
         "axes": list(block.axes),

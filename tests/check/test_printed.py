@@ -166,3 +166,15 @@ def test_two_slips_are_two_origins() -> None:
     """A second slip that does not follow from the first is one of its own."""
     found = kinds({"weights": [["0.665", "0.254", "0.090"]], "output": [["1.300"]]})
     assert found == {"weights[0,1]": "origin", "output[0,0]": "origin"}
+
+
+def test_what_follows_from_wrong_numbers_with_all_their_digits_is_propagated() -> None:
+    """The weights of 2, 1.5 and 0 are 0.574, 0.348, 0.078; a thousand times their mixture has more digits than those."""
+    values = np.array([[1000.0], [2000.0], [4000.0]])
+    a = np.exp([2.0, 1.5, 0.0]) / np.exp([2.0, 1.5, 0.0]).sum()
+    output = f"{float(a @ values[:, 0]):.2f}"
+    expected = {"weights": Expected([[f"{x:.3f}" for x in a]]), "output": Expected([[output]])}
+    problem = Problem(scores=CHAIN["scores"], V=values, expected=expected)
+    found = {cell.name: cell.kind for cell in check_expected(problem).cells(WRONG)}
+    assert found.pop("output[0,0]") == "propagated"
+    assert set(found.values()) == {"origin"}
