@@ -75,6 +75,22 @@ def test_what_torch_computes_is_within_what_its_precision_allows(dtype: str, see
     assert [row.stage for row in found.rows] == list(NAMES)
 
 
+@settings(max_examples=25)
+@given(seed=seeds)
+def test_where_large_products_cancel_more_is_allowed(seed: int) -> None:
+    """Scores near 0 that are sums of millions are as far off in torch as they are in ours."""
+    draw = np.random.default_rng(seed)
+    half = draw.normal(size=(SEQ, 25)) * 1000
+    q = np.concatenate([half, half + draw.normal(size=half.shape) / 1000], axis=-1)
+    k = np.concatenate([half, -half], axis=-1)
+    own_q, own_k = (torch.from_numpy(array).float() for array in (q, k))
+    scaled = own_q @ own_k.T / math.sqrt(50)
+    side = Side(name="torch", arrays={"scaled": scaled.double().numpy()}, precisions={"scaled": "float32"})
+    found = check_result(Problem(Q=q, K=k), "torch", side)
+    assert found.first is None
+    assert found.rows[0].largest > 10 * least(side.arrays["scaled"], "float32")
+
+
 @pytest.mark.parametrize("fault", ["K_heads", "scaled", "masked", "weights", "head_output", "output"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_fault_names_the_stage_that_it_is_in(dtype: str, fault: str) -> None:
