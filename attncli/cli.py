@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.about import add_commands
 from attncli.backends import BACKENDS
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
-from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
 from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
@@ -46,7 +47,7 @@ app = typer.Typer(
 
 
 def _size(option: str, text: str) -> Any:
-    return typer.Option(option, metavar="N", min=1, help=text)
+    return typer.Option(option, metavar="N", min=1, max=LARGEST, help=text)
 
 
 def _show_version(wanted: bool) -> None:
@@ -64,7 +65,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
-  attn diff small.json --dtype-b float32      two ways, stage by stage""",
+  attn diff small.json --dtype-b float32      two ways, stage by stage
+  attn keys                                   what a problem file may say""",
 )
 def attn(
     context: typer.Context,
@@ -272,6 +274,9 @@ def diff(
     return ExitCode.DIFFERENCE if found[0].first else ExitCode.OK
 
 
+add_commands(app, EPILOG)
+
+
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
     from attncli.compute import compute  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
@@ -296,7 +301,7 @@ def _all_there(result: Result, stages: Iterable[str]) -> None:
     names = [record.stage.name for record in result.records]
     for stage in stages:
         if stage not in names and getattr(result.problem, stage, None) is None:
-            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
+            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -37,7 +37,7 @@ class Kind(Enum):
     NUMBER_OR_NUMBERS = "a number, or a list of them"
     WINDOW = "a mapping of left and right to a number of keys"
     RECORD = "a mapping of its own keys"
-    VARIANT = "one of the choices, a mapping of one of them to its own keys, or an array where that is said"
+    VARIANT = "one of the choices, or a mapping of one of them to its own keys"
     MASK = "causal, an array of true and false, or a mapping"
     EXPECTED = "a mapping of stages, or parts of stages, to numbers as printed"
     DECIMALS = "an integer, or a mapping of stages to one integer each"
@@ -60,8 +60,10 @@ class Key:
         records: For `Kind.RECORD`, the class that declares its keys, under the empty name; for
             `Kind.VARIANT`, the class, or the kind of value, of each choice that has settings.
         names: For `Kind.NAMED_CHOICES`, the names that the mapping may have; empty takes any.
+        words: For arrays, what may stand for one whose shape follows from the others.
         array: Whether an array may stand here as well.
         several: Whether a list of values may stand here as well.
+        section: Heading of the group of keys that starts here.
     """
 
     name: str
@@ -73,8 +75,10 @@ class Key:
     above: float | None = None
     records: Mapping[str, type | Kind] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     array: bool = False
     several: bool = False
+    section: str = ""
 
 
 def key(
@@ -94,10 +98,15 @@ def key(
         default: What holds then, as a reader would say it, where value does not say it.
         **limits: The other fields of `Key`.
     """
-    shown = default or (
-        "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return field(
+        default=value, metadata={"kind": kind, "help": help, "default": default or _shown(value), **limits}
     )
-    return field(default=value, metadata={"kind": kind, "help": help, "default": shown, **limits})
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def keys(declaration: type) -> Iterator[Key]:

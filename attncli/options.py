@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-import attncli.core.attention  # noqa: F401  (declares the stages)
 from attncli.backends import BACKENDS
-from attncli.errors import InputError
+from attncli.core.attention import ORDER
+from attncli.errors import InputError, Place
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
 from attncli.text import quote
@@ -25,10 +26,13 @@ from attncli.trace import STAGES
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
     from attncli.sheet import View
 
-__all__ = ["Engine", "Look", "Output", "Settings", "expand", "one_of"]
+__all__ = ["LARGEST", "Engine", "Look", "Output", "Settings", "expand", "no_stage", "one_of"]
 
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
+LARGEST = 2**63 - 1
+"""The largest number of anything that an option takes; a longer one cannot even be said in GiB."""
+
 COLORS = ("auto", "always", "never")
 
 
@@ -55,7 +59,9 @@ class Settings:
     ] = None
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
-    heads: Annotated[int | None, typer.Option("--heads", metavar="N", help=KEYS["num_heads"].help)] = None
+    heads: Annotated[
+        int | None, typer.Option("--heads", metavar="N", min=1, max=LARGEST, help=KEYS["num_heads"].help)
+    ] = None
     dtype: Annotated[
         str | None,
         one_of("--dtype", KEYS["dtype"].choices, "Precision of all stages; --set dtype={qk: …} has parts."),
@@ -82,6 +88,18 @@ class Engine:
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda|cuda:1|mps", help="Where to compute.")
     ] = "auto"
+
+
+def no_stage(name: str, known: Sequence[str], there: str = "there is") -> InputError:
+    """Make the error for a stage that is not among those that there are; sheets say softmax, or A."""
+    symbols = {STAGES[each].symbol: each for each in known if each in STAGES} | {"softmax": "weights"}
+    near = symbols.get(name) or next(iter(get_close_matches(name, known, 1)), None)
+    return InputError(
+        f"{there} no stage {quote(name)}",
+        context=f"stages: {', '.join(known)}",
+        fix=f"did you mean {near}?" if near else "attn stages says what each is",
+        place=Place(f"--stages {name}"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +138,7 @@ class Look:
         arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
         for name in names:
             if name not in STAGES and name not in arrays:
-                raise InputError(f"there is no stage {quote(name)}", context=f"stages: {', '.join(STAGES)}")
+                raise no_stage(name, [each for part in ORDER.values() for each in part])
         return names
 
     def view(self, batch: int | None = None) -> View:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pathlib
 import zipfile
-import zlib
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,8 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
         InputError: If the archive is damaged, or the array is missing, too tightly packed or not numeric.
     """
     name = member or str(path[-1])
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return _member(archive, name, file.name, path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _broken(file, error, path) from error
+    with _whole(file, path), zipfile.ZipFile(file) as archive:
+        return _member(archive, name, file.name, path)
 
 
 def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
@@ -49,15 +45,12 @@ def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
     Raises:
         InputError: If the archive is damaged.
     """
-    try:
-        with zipfile.ZipFile(file) as archive:
-            return {
-                entry.filename.removesuffix(".npy"): _dtype(archive, entry, path)
-                for entry in archive.infolist()
-                if entry.filename.endswith(".npy")
-            }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _broken(file, error, path) from error
+    with _whole(file, path), zipfile.ZipFile(file) as archive:
+        return {
+            entry.filename.removesuffix(".npy"): _dtype(archive, entry, path)
+            for entry in archive.infolist()
+            if entry.filename.endswith(".npy")
+        }
 
 
 def _dtype(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> str:
@@ -65,12 +58,22 @@ def _dtype(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> str:
         return npy.read_header(stream, entry.file_size, entry.filename, path).dtype.name
 
 
-def _broken(file: pathlib.Path, error: Exception, path: Path) -> InputError:
-    return InputError(
-        f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: {error}",
-        path=path,
-        fix="write it again with numpy.savez",
-    )
+@contextlib.contextmanager
+def _whole(file: pathlib.Path, path: Path) -> Iterator[None]:
+    """Say of an archive that its parts do not fit together, whichever part says so."""
+    try:
+        yield
+    except (InputError, MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except (
+        Exception
+    ) as error:  # zipfile and each way of packing have errors of their own for a damaged archive
+        raise InputError(
+            f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: "
+            f"{quote(str(error), limit=120, marks='')}",
+            path=path,
+            fix="write it again with numpy.savez",
+        ) from error
 
 
 def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArray[np.generic]:
