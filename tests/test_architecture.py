@@ -59,7 +59,8 @@ MAY_IMPORT = {
     "progress": "",
     "checking": "check progress readers problem trace errors text",
     "about": "schema listing describe render files streams terminal problem errors text",
-    "cli": "about deliver options faults streams checking readers drawn draw render check blocks sheet compute "
+    "judging": "checking check deliver options readers render sheet backends errors",
+    "cli": "about judging deliver options faults streams readers drawn draw render check blocks sheet compute "
     "backends problem errors text __init__",
     "__main__": "cli",
 }

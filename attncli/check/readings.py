@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.check.changes import changed, current
-from attncli.check.printed import Numbers
+from attncli.check.mistakes import OverQueries, leaking, transposed_scores, unmoved, viewed
 from attncli.compute import Recast, Result
 from attncli.problem import Alibi, Problem, Variant, keys
-from attncli.trace import Array
 
 __all__ = ["READINGS", "Reading", "readings"]
 
@@ -228,62 +227,16 @@ def _alibi(result: Result) -> Iterator[Reading]:
             yield from _one_of("bias.alibi.slopes")(result)
 
 
-class _OverQueries:
-    """Softmax down the columns: every key shares itself among the queries."""
-
-    def __init__(self) -> None:
-        self._logits: Numbers | None = None
-
-    def __call__(self, stage: str, array: Array) -> Array:
-        if stage in {"scaled", "softcapped", "biased", "masked"}:
-            self._logits = array
-        if stage != "weights" or self._logits is None:
-            return array
-        highest = self._logits.max(axis=-2, keepdims=True)
-        e = np.exp(self._logits - np.where(np.isfinite(highest), highest, 0.0))
-        total = e.sum(axis=-2, keepdims=True)
-        return e / np.where(total == 0, 1.0, total)
-
-
-def _viewed(stage: str, array: Array) -> Array:
-    """Cut heads as ``x.view(heads, seq, dim)`` does, across tokens."""
-    if stage not in {"Q_heads", "K_heads", "V_heads"}:
-        return array
-    return np.moveaxis(array, -3, -2).reshape(array.shape)
-
-
-def _unmoved(heads: int) -> Recast:
-    """Lay heads side by side as ``heads.reshape(seq, dim)`` does, without moving their axis."""
-
-    def recast(stage: str, array: Array) -> Array:
-        if stage != "concat":
-            return array
-        by_head = array.reshape(*array.shape[:-1], heads, -1)
-        return np.moveaxis(by_head, -2, -3).reshape(array.shape)
-
-    return recast
-
-
-def _transposed_scores(stage: str, array: Array) -> Array:
-    square = stage == "scores" and array.shape[-1] == array.shape[-2]
-    return np.swapaxes(array, -1, -2) if square else array
-
-
-def _leaking(cap: float) -> Recast:
-    """Cap masked scores as well: −∞ becomes −cap, and what is masked gets weight."""
-    return lambda stage, array: np.maximum(array, -cap) if stage == "masked" else array
-
-
 def _stages(result: Result) -> Iterator[Reading]:
     """Try what no key says, since it is never meant."""
-    yield Reading("softmax ran over the queries, not the keys", recast=_OverQueries)
-    yield Reading("scores were K·Qᵀ", recast=lambda: _transposed_scores)
+    yield Reading("softmax ran over the queries, not the keys", recast=OverQueries)
+    yield Reading("scores were K·Qᵀ", recast=lambda: transposed_scores)
     cap, heads = result.problem.softcap, result.inputs.num_heads
     if cap is not None:
-        yield Reading("softcap came after the mask, which then leaks", recast=lambda: _leaking(cap))
+        yield Reading("softcap came after the mask, which then leaks", recast=lambda: leaking(cap))
     if heads > 1:
-        yield Reading("heads were cut by view(heads, seq, dim), across tokens", recast=lambda: _viewed)
-        yield Reading("heads were joined without moving their axis", recast=lambda: _unmoved(heads))
+        yield Reading("heads were cut by view(heads, seq, dim), across tokens", recast=lambda: viewed)
+        yield Reading("heads were joined without moving their axis", recast=lambda: unmoved(heads))
 
 
 READINGS: Mapping[str, Rule] = {
