@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli import __version__, streams
-from attncli.about import add_commands
+from attncli import __version__, about, judging, streams
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode
 from attncli.faults import verdict
@@ -61,6 +60,7 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
+  attn diff small.json --dtype-b float32      two ways, stage by stage
   attn keys                                   what a problem file may say""",
 )
 def attn(
@@ -168,7 +168,8 @@ def random(
     delivery.write(_results([problem], engine, view), view, [told])
 
 
-add_commands(app, EPILOG)
+judging.add_commands(app, EPILOG)
+about.add_commands(app, EPILOG)
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,10 @@ from attncli.problem import Problem
 from attncli.resolve import resolve
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Result", "compute"]
+__all__ = ["Recast", "Result", "compute"]
+
+Recast: TypeAlias = Callable[[str, Array], Array]
+"""Takes the name of a stage and its result, and returns what is to stand for the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,7 @@ def compute(
     device: str = "auto",
     keep: Collection[str] | None = None,
     large_details: bool = False,
+    recast: Recast | None = None,
 ) -> Result:
     """Compute every stage of a problem.
 
@@ -78,6 +83,8 @@ def compute(
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         keep: Names of the stages to keep; None keeps all.
         large_details: Also keep the details with a number for each query and key.
+        recast: Given the name of each stage and its result, an array of the backend; what it returns
+            takes the place of the result, there and in all stages after it.
 
     Raises:
         InputError: The problem cannot be computed as it is written.
@@ -87,7 +94,7 @@ def compute(
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
     require_stages(resolved.inputs, session.dtype, large_details=large_details)
-    records = _run(resolved.inputs, session, precision, keep, large_details=large_details)
+    records = _run(resolved.inputs, session, precision, keep, recast, large_details=large_details)
     seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
@@ -122,6 +129,7 @@ def _run(
     session: Session,
     precision: Mapping[str, str],
     keep: Collection[str] | None,
+    recast: Recast | None,
     *,
     large_details: bool,
 ) -> tuple[Record, ...]:
@@ -129,7 +137,8 @@ def _run(
 
     def cast(stage: str, array: Array) -> Array:
         rounder = rounders[stage]
-        return rounder(array) if rounder else array
+        rounded = rounder(array) if rounder else array
+        return recast(stage, rounded) if recast else rounded
 
     def taken(part: str) -> Callable[[np.ndarray], Array]:
         rounder = session.rounder(precision[part])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from attncli import files, streams
 from attncli.errors import InputError
@@ -14,7 +14,6 @@ from attncli.terminal import background, color_depth, is_unicode, text_width
 from attncli.text import quote
 
 if TYPE_CHECKING:
-    from attncli.compute import Result
     from attncli.sheet import View
 
 __all__ = ["Delivery"]
@@ -23,24 +22,36 @@ UNFOLDED = 10**6
 """Columns of what is not folded: a file, or a pipe."""
 
 
+class Noted(Protocol):
+    """What can be delivered: something with remarks to it."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence each."""
+
+
 class Delivery:
     """Where results go; made before they are computed, so that a bad place costs nothing.
 
     Args:
         options: What the command line says of it.
         inputs: Names of the files that are read, none of which may be overwritten.
+        formats: The forms that there are.
 
     Raises:
         InputError: The format is unclear, or cannot go there, or the file is an input.
         UnavailableError: The file cannot be written.
     """
 
-    def __init__(self, options: Output, inputs: Iterable[str] = ()) -> None:
+    def __init__(
+        self, options: Output, inputs: Iterable[str] = (), formats: Mapping[str, Format] = FORMATS
+    ) -> None:
         self._options = options
+        self._formats = formats
         self._file = None if options.output in {None, "-"} else options.output
         self.spare(inputs)
         self._name = self._format_name()
-        self._format: Format = FORMATS[self._name]
+        self._format: Format = formats[self._name]
         self._terminal = self._describe()
         if self._format.binary and self._terminal.interactive:
             raise InputError(
@@ -56,7 +67,7 @@ class Delivery:
         if self._file is not None:
             files.check_target(self._file, inputs)
 
-    def write(self, results: Sequence[Result], view: View, notes: Sequence[str] = ()) -> None:
+    def write(self, results: Sequence[Noted], view: View, notes: Sequence[str] = ()) -> None:
         """Render results and write them, and then what is to be said of them.
 
         Args:
@@ -66,7 +77,7 @@ class Delivery:
         """
         chosen = self._format
         if len(results) != 1 and self._name == "json" and self._file is None:
-            chosen = FORMATS["jsonl"]  # what follows one another in a pipe is still read one by one
+            chosen = self._formats["jsonl"]  # what follows one another in a pipe is still read one by one
         if len(results) != 1 and chosen.single:
             raise InputError(
                 f"{self._name} holds one result, and there are {len(results)}", fix="--format jsonl"
@@ -87,17 +98,22 @@ class Delivery:
             raise InputError(
                 f"--json and --format {asked} contradict each other", fix="leave out one of them"
             )
+        if asked and asked not in self._formats:
+            raise InputError(
+                f"what this command finds is not written as {asked}",
+                fix=f"--format {'|'.join(self._formats)}",
+            )
         if asked or self._options.json:
             return asked or "json"
         if self._file is None or files.is_stream(self._file):
             return "table"
-        for name, each in FORMATS.items():
+        for name, each in self._formats.items():
             if self._file.lower().endswith(each.suffixes):
                 return name
-        known = ", ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+        known = ", ".join(suffix for each in self._formats.values() for suffix in each.suffixes)
         raise InputError(
             f"the name {quote(self._file)} does not say in which format to write",
-            fix=f"--format {'|'.join(FORMATS)}, or a name that ends in {known}",
+            fix=f"--format {'|'.join(self._formats)}, or a name that ends in {known}",
         )
 
     def _describe(self) -> Terminal:

@@ -42,9 +42,9 @@ MAY_IMPORT = {
     "exhibits": "compute sheet core trace",
     "selfcheck": "compute observe sheet trace",
     "blocks": "observe exhibits headline parts selfcheck sheet compute core trace errors text",
-    "check": "blocks compute core problem errors text",
+    "check": "compute core readers problem trace errors text",
     # the edge where text goes out
-    "render": "blocks sheet selfcheck compute problem trace text __init__",
+    "render": "blocks check sheet selfcheck compute problem trace text __init__",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -56,9 +56,12 @@ MAY_IMPORT = {
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
+    "progress": "",
+    "checking": "check progress readers problem trace errors text",
     "about": "schema listing describe render files streams terminal problem errors text",
-    "cli": "about deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
-    "errors text __init__",
+    "judging": "checking check deliver options readers render sheet backends errors",
+    "cli": "about judging deliver options faults streams readers drawn draw render check blocks sheet compute "
+    "backends problem errors text __init__",
     "__main__": "cli",
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""

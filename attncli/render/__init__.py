@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from attncli.check.compare import Comparison
+    from attncli.check.report import Refused, Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
     from attncli.sheet import View
 
-__all__ = ["FORMATS", "Format"]
+Finding: TypeAlias = "Report | Refused | Comparison"
 
-Render = Callable[["Sequence[Result]", "View", "Terminal"], Iterable[str | bytes]]
+__all__ = ["FINDINGS", "FORMATS", "Format"]
+
+Render = Callable[[Any, "View", "Terminal"], Iterable[str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +80,40 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
     "npz": Format((".npz",), _npz, binary=True, single=True),
 }
+
+
+def _findings(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
+    from attncli.check.report import Report  # noqa: PLC0415
+    from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
+    from attncli.render.compared import render_comparison  # noqa: PLC0415
+
+    if len(found) == 1 and isinstance(found[0], Report):
+        yield render_report(found[0], terminal, full=view.full)
+        return
+    reports = [each for each in found if not isinstance(each, Comparison)]
+    if reports:
+        yield render_summary(reports, terminal)
+    yield from (render_comparison(each, terminal) for each in found if isinstance(each, Comparison))
+
+
+def _findings_json(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
+    from attncli.render.checked_json import render_report_json  # noqa: PLC0415
+    from attncli.render.compared import render_comparison_json  # noqa: PLC0415
+
+    del view
+    indent, ascii_only = terminal.interactive and len(found) == 1, not terminal.unicode
+    for each in found:
+        if isinstance(each, Comparison):
+            yield from render_comparison_json(each, indent=indent, ascii_only=ascii_only)
+        else:
+            yield from render_report_json(each, indent=indent, ascii_only=ascii_only)
+
+
+FINDINGS: dict[str, Format] = {
+    "table": Format((".txt",), _findings),
+    "json": Format((".json",), _findings_json, single=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _findings_json),
+}
+"""Forms of what a check or a comparison found."""
