@@ -9,6 +9,7 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
+from attncli.cells import Axes, spell_cell
 from attncli.compute import Result
 from attncli.core.attention import Inputs
 from attncli.errors import InputError
@@ -53,7 +54,22 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
         precision=view.precision,
         full=view.full,
         notes=result.notes,
+        example=_example(result),
     )
+
+
+def _example(result: Result) -> str:
+    """Choose what the last query looks at most but for itself, or its only key."""
+    record = next((each for each in result.records if each.stage.name == "weights"), None)
+    if record is None or record.array is None or not record.array.size:
+        return ""
+    lead = (0,) * (record.array.ndim - 2)
+    row = np.nan_to_num(record.array[lead][-1])
+    if result.query_labels == result.key_labels and len(row) > 1:
+        row[-1] = -1
+    index = (*lead, len(result.query_labels) - 1, int(np.argmax(row)))
+    labels = {"query": result.query_labels, "key": result.key_labels}
+    return spell_cell("weights", index, Axes(record.axes, record.shape, labels))
 
 
 def _blocks(desk: _Desk) -> Iterator[Block]:

@@ -59,7 +59,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4                 draw a problem and compute it
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
-  attn compute small.json --json              the same for programs""",
+  attn compute small.json --json              the same for programs
+  attn explain small.json "weights[2,1]"      the arithmetic of one cell""",
 )
 def attn(
     context: typer.Context,
@@ -164,6 +165,57 @@ def random(
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
     told = f"--seed {seed} draws the same matrices again"
     delivery.write(_results([problem], engine, view), view, [told])
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="The arithmetic of one cell, back to the inputs.",
+    help="""Show the arithmetic of one cell, step by step from what was given.
+
+\b
+  attn random --seq 3 --dim 4 --causal -q -o small.json
+  attn explain small.json "weights[2,1]"
+  attn explain small.json "output[2,0]" --depth 2
+  attn explain small.json "scores[2,1]" --json
+
+A cell is a stage and a position, from 0, on each of its axes: batch and head first, where there are any,
+then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
+has a comma in it, is written in quotes: weights["2","a,b"].""",
+)
+@expand
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file; - is standard input.")],
+    cell: Annotated[str, typer.Argument(metavar="CELL", help="Such as weights[2,1] or weights[sat,cat].")],
+    *,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", metavar="N", min=1, help="Steps to go back.  [default: all that fit]"),
+    ] = None,
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals.")
+    ] = None,
+    settings: Settings,
+    engine: Engine,
+    output: Output,
+) -> None:
+    """Read, compute, ask for one cell."""
+    from attncli.explain import explain as explained  # noqa: PLC0415
+    from attncli.readers import load  # noqa: PLC0415
+    from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
+    from attncli.sheet import View  # noqa: PLC0415
+
+    delivery = Delivery(output, [file], formats=("table", "json"))
+    problems = load(file, settings.strings())
+    delivery.spare(name for problem in problems for name in problem.origin.files)
+    if len(problems) != 1:
+        raise InputError(f"a cell is of one problem, and there are {len(problems)} in the file")
+    (result,) = _results(problems, engine, View())
+    written = style(delivery.terminal, precision)
+    found = explained(result, cell, written, depth)
+    if delivery.name == "json":
+        delivery.send(explanation_json(found, delivery.terminal), result.notes)
+    else:
+        delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from attncli import files, streams
@@ -29,23 +29,26 @@ class Delivery:
     Args:
         options: What the command line says of it.
         inputs: Names of the files that are read, none of which may be overwritten.
+        formats: Names of the formats that there are for what is written; None is all.
 
     Raises:
         InputError: The format is unclear, or cannot go there, or the file is an input.
         UnavailableError: The file cannot be written.
     """
 
-    def __init__(self, options: Output, inputs: Iterable[str] = ()) -> None:
+    def __init__(
+        self, options: Output, inputs: Iterable[str] = (), formats: Collection[str] | None = None
+    ) -> None:
         self._options = options
         self._file = None if options.output in {None, "-"} else options.output
         self.spare(inputs)
-        self._name = self._format_name()
-        self._format: Format = FORMATS[self._name]
-        self._terminal = self._describe()
-        if self._format.binary and self._terminal.interactive:
-            raise InputError(
-                f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
-            )
+        self.name = self._format_name()
+        if formats is not None and self.name not in formats:
+            raise InputError(f"{self.name} cannot hold this", context=f"formats: {', '.join(formats)}")
+        self._format: Format = FORMATS[self.name]
+        self.terminal = self._describe()
+        if self._format.binary and self.terminal.interactive:
+            raise InputError(f"{self.name} is binary, and would upset the terminal", fix="-o FILE, or a pipe")
 
     def spare(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite any of some more files.
@@ -65,20 +68,23 @@ class Delivery:
             notes: Remarks beside those of the results.
         """
         chosen = self._format
-        if len(results) != 1 and self._name == "json" and self._file is None:
+        if len(results) != 1 and self.name == "json" and self._file is None:
             chosen = FORMATS["jsonl"]  # what follows one another in a pipe is still read one by one
         if len(results) != 1 and chosen.single:
             raise InputError(
-                f"{self._name} holds one result, and there are {len(results)}", fix="--format jsonl"
+                f"{self.name} holds one result, and there are {len(results)}", fix="--format jsonl"
             )
-        pieces = chosen.render(results, view, self._terminal)
+        said = [*notes, *(note for result in results for note in result.notes)]
+        self.send(chosen.render(results, view, self.terminal), said)
+
+    def send(self, pieces: Iterable[str | bytes], notes: Sequence[str] = ()) -> None:
+        """Write what is rendered already, and then what is to be said of it."""
         if self._file is None:
             streams.write_stdout(pieces)
         else:
             files.write_file(self._file, pieces)
-        said = dict.fromkeys([*notes, *(note for result in results for note in result.notes)])
-        if said and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
-            for note in said:
+        if notes and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
+            for note in dict.fromkeys(notes):
                 streams.complain(f"note: {note}")
 
     def _format_name(self) -> str:

@@ -157,6 +157,7 @@ class Sheet:
         precision: Digits after the point, when the reader asked for a number of them.
         full: Whether tables are to be whole, however large.
         notes: What a reader should know, one sentence each.
+        example: A cell that is worth a look at how it came about; empty when there is none.
     """
 
     source: str
@@ -169,3 +170,4 @@ class Sheet:
     precision: int | None = None
     full: bool = False
     notes: tuple[str, ...] = ()
+    example: str = ""

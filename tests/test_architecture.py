@@ -41,10 +41,15 @@ MAY_IMPORT = {
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
     "selfcheck": "compute observe sheet trace",
-    "blocks": "observe exhibits headline parts selfcheck sheet compute core trace errors text",
+    # how a single number came about
+    "arithmetic": "",
+    "provenance": "arithmetic",
+    "cells": "errors text",
+    "explain": "arithmetic provenance cells compute backends core trace errors",
+    "blocks": "observe cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "blocks compute core problem errors text",
     # the edge where text goes out
-    "render": "blocks sheet selfcheck compute problem trace text __init__",
+    "render": "blocks explain arithmetic exhibits headline sheet selfcheck compute problem trace text __init__",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -52,7 +57,7 @@ MAY_IMPORT = {
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
-    "cli": "deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "cli": "explain deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
     "errors text __init__",
     "__main__": "cli",
 }

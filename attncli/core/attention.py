@@ -233,16 +233,22 @@ class Inputs:
 
     def map(self, convert: Callable[[Array], Array]) -> Inputs:
         """Return the same inputs with every array converted; numbers stay numbers."""
-        return cast("Inputs", _converted(self, convert))
+        return self.map_named(lambda array, _: convert(array))
+
+    def map_named(self, convert: Callable[[Array, str], Array]) -> Inputs:
+        """Do the same with a function that is also told an array's symbol, empty where it has none."""
+        return cast("Inputs", _converted(self, convert, ""))
 
 
-def _converted(part: Any, convert: Callable[[Array], Array]) -> Any:
+def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
     if hasattr(part, "dtype"):
-        return convert(part)
+        return convert(part, symbol)
     if isinstance(part, tuple):
-        return tuple(_converted(each, convert) for each in part)
+        return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: _converted(getattr(part, f.name), convert) for f in fields(part)})
+        symbol = part.symbol if isinstance(part, Value) else symbol
+        changes = {f.name: _converted(getattr(part, f.name), convert, symbol) for f in fields(part)}
+        return replace(part, **changes)
     return part
 
 

@@ -159,9 +159,11 @@ def test_a_pipe_is_not_folded() -> None:
 
 def test_next_names_the_file_as_a_shell_reads_it() -> None:
     def last(source: str) -> str:
-        return render_table(sheet(cat(origin=Source(name=source))), Terminal()).splitlines()[-1]
+        text = render_table(sheet(cat(origin=Source(name=source))), Terminal(width=120))
+        return text.splitlines()[-1]
 
-    assert last("my cat.yaml") == " next  attn compute 'my cat.yaml' --json"
+    explain = "attn explain 'my cat.yaml' 'weights[sat,the]'"
+    assert last("my cat.yaml") == f" next  {explain}  attn compute 'my cat.yaml' --json"
     assert "next" not in last("<stdin>")
     assert "next" not in last("-")
 
