@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, cast
 
 from attncli import files, streams
 from attncli.errors import InputError
@@ -108,9 +109,11 @@ class Delivery:
 
     def _describe(self) -> Terminal:
         choice = self._options
+        theme = cast("Literal['dark', 'light']", choice.theme) if choice.theme != "auto" else background()
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
-            return Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            return replace(plain, theme=theme, palette=choice.palette)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
@@ -118,5 +121,6 @@ class Delivery:
             color=color_depth(choice.color, tty=tty),
             unicode=is_unicode(stream),
             interactive=tty,
-            theme=background(),
+            theme=theme,
+            palette=choice.palette,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -19,6 +20,7 @@ from attncli.backends import BACKENDS
 from attncli.errors import InputError
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
+from attncli.render.colors import PALETTES
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -30,6 +32,7 @@ __all__ = ["Engine", "Look", "Output", "Settings", "expand", "one_of"]
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
 COLORS = ("auto", "always", "never")
+THEMES = ("auto", "dark", "light")
 
 
 def one_of(option: str, choices: Collection[str], text: str) -> Any:
@@ -97,8 +100,20 @@ class Look:
     head: Annotated[
         int | None, typer.Option("--head", metavar="N", min=0, help="Tables of one head, from 0.")
     ] = None
+    mean_heads: Annotated[bool, typer.Option("--mean-heads", help="Weights as the mean over heads.")] = False
+    heads_view: Annotated[
+        bool, typer.Option("--heads-view", help="Weights of all heads as small pictures.")
+    ] = False
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="A:B", help="Queries from A up to, but not with, B.")
+    ] = None
+    cols: Annotated[str | None, typer.Option("--cols", metavar="A:B", help="Keys, likewise.")] = None
     precision: Annotated[
         int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals in tables.")
+    ] = None
+    percent: Annotated[
+        bool | None,
+        typer.Option("--percent/--no-percent", help="Weights as percentages.  [default: in tables]"),
     ] = None
     full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False
     detail: Annotated[
@@ -131,7 +146,22 @@ class Look:
             precision=self.precision,
             full=self.full,
             detail=self.detail,
+            rows=_span("--rows", self.rows),
+            columns=_span("--cols", self.cols),
+            mean_heads=self.mean_heads,
+            heads_view=self.heads_view,
+            percent=self.percent,
         )
+
+
+def _span(option: str, text: str | None) -> tuple[int, int] | None:
+    """Read A:B, or one position alone."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9})(?::([0-9]{1,9}))?", text.strip())
+    if not found or (found[2] and int(found[2]) <= int(found[1])):
+        raise InputError(f"{option} {quote(text)} is no range of positions", fix=f"such as {option} 0:16")
+    return int(found[1]), int(found[2] or int(found[1]) + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +179,8 @@ class Output:
     color: Annotated[str, one_of("--color", COLORS, "Colours; auto is on a terminal without NO_COLOR.")] = (
         "auto"
     )
+    theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
+    palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
     width: Annotated[
         int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
     ] = None

@@ -46,7 +46,8 @@ MAY_IMPORT = {
     "provenance": "arithmetic",
     "cells": "errors text",
     "explain": "arithmetic provenance cells compute backends core trace errors",
-    "blocks": "observe cells exhibits headline parts selfcheck sheet compute core trace errors text",
+    "matrices": "observe exhibits parts sheet compute core errors text",
+    "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "blocks compute core problem errors text",
     # the edge where text goes out
     "render": "blocks explain arithmetic exhibits headline sheet selfcheck compute problem trace text __init__",

@@ -19,6 +19,7 @@ from attncli.sheet import Kind, Matrix, Side
 
 __all__ = ["Column", "Setting", "columns"]
 
+_READ = 16  # so many keys have words beside their numbers
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
@@ -34,6 +35,7 @@ class Setting:
         limits: The end of the scale of colours, by name of the matrix.
         decimals: Digits after the point of numbers beside the rows.
         precision: Digits after the point that the reader asked for.
+        looks: Whether there is room to say in words what each query looks at.
     """
 
     terminal: Terminal
@@ -43,6 +45,7 @@ class Setting:
     limits: Mapping[str, float]
     decimals: int
     precision: int | None
+    looks: bool = False
 
     @property
     def name_width(self) -> int:
@@ -83,16 +86,31 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    head = names(matrix.columns, count, setting.terminal, _name_width(setting.terminal, count, widest))
+    width = _name_width(setting.terminal, count, widest)
+    head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
     gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
     for j in chosen:
         if j is None:
             mark = spell("⋯", setting.terminal)
             yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
             continue
-        named = (str(j), head.texts[j]) if head.numbered else (head.texts[j],)
+        named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
+    if setting.looks and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
+        yield _looks(matrix, setting)
+
+
+def _looks(matrix: Matrix, setting: Setting) -> Column:
+    """Say in words which two keys a query looks at most."""
+    said = []
+    named = names(matrix.columns, matrix.array.shape[1], setting.terminal, _LONGEST_NAME, matrix.first_column)
+    for row in np.nan_to_num(matrix.array):
+        best = [int(j) for j in np.argsort(-row, kind="stable")[:2] if row[j] >= FAINTEST]
+        said.append(", ".join(f"{named.texts[j]} {100 * row[j]:.0f}%" for j in best))
+    widest = max(map(cells, (*said, "looks at")))
+    left = [text + " " * (widest - cells(text)) for text in ("looks at", *said)]
+    return Column((left[0],), tuple(Span(text) for text in left[1:]), 3, "faint")
 
 
 def _name_width(terminal: Terminal, count: int, widest: int) -> int:
@@ -137,11 +155,11 @@ class _Cells:
 
     def _heat(self, number: float) -> RGB | None:
         terminal = self._setting.terminal
-        if terminal.color not in {"256", "truecolor"}:
+        if not terminal.shaded:
             return None
         stepped = terminal.color == "256"
         if self._best is not None:
-            return weight_color(number, terminal.theme, stepped=stepped)
+            return weight_color(number, terminal.theme, terminal.palette, stepped=stepped)
         limit = self._setting.limits[self._matrix.name]
         return signed_color(number, limit, terminal.theme, stepped=stepped)
 

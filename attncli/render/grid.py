@@ -56,7 +56,8 @@ def _caption(matrix: Matrix, setting: Setting) -> Line:
 def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
     """Make the names of the rows, under the corner that says what rows and columns are."""
     terminal = setting.terminal
-    named = names(matrix.rows, matrix.array.shape[0], terminal, setting.name_width)
+    count = matrix.array.shape[0]
+    named = names(matrix.rows, count, terminal, setting.name_width, matrix.first_row)
     corner = "" if matrix.kind is Kind.VECTORS else "q╲k"
     apart = int(matrix.kind is Kind.WEIGHTS and terminal.color is None)  # the star takes the gap's place
     lines: list[Line] = [(Span(spell(corner, terminal), "faint"),)]
@@ -64,7 +65,7 @@ def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
         if i is None:
             lines.append((Span(spell("⋯", terminal), "faint"),))
         else:
-            position = (Span(f"{i} ", "faint"),) if named.numbered else ()
+            position = (Span(f"{named.positions[i]} ", "faint"),) if named.numbered else ()
             lines.append((*position, Span(named.texts[i], bold=True)))
     widest = max(map(cells, lines))
     return [(Span(" " * (widest - cells(line))), *line, Span(" " * apart)) for line in lines]

@@ -102,7 +102,7 @@ def test_hidden_cells_are_counted(interactive: bool) -> None:
     text = render_table(
         sheet(SHEETS["long"], stages=("weights",)), Terminal(width=80, interactive=interactive)
     )
-    assert "512 of 576 cells hidden: --full shows them" in text
+    assert "512 of 576 cells hidden: --rows 0:16 --cols 0:16 or --full shows them" in text
     assert "strongest of 253 pairs" in text
     assert "hidden" not in render_table(sheet(SHEETS["long"], full=True), PIPE)
 
