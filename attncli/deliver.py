@@ -109,7 +109,9 @@ class Delivery:
 
     def _describe(self) -> Terminal:
         choice = self._options
-        theme = cast("Literal['dark', 'light']", choice.theme) if choice.theme != "auto" else background()
+        theme = cast("Literal['dark', 'light']", choice.theme)
+        if choice.theme == "auto":
+            theme = "light" if self._format.paper else background()
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
             plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)

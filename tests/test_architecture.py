@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "blocks compute core problem errors text",
     # the edge where text goes out
-    "render": "blocks explain arithmetic exhibits headline sheet selfcheck compute problem trace text __init__",
+    "render": "blocks explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text __init__",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ class Format:
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
         single: Whether it holds one result and no more.
+        paper: Whether it is for white paper, unless a dark background is asked for.
     """
 
     suffixes: tuple[str, ...]
     render: Render
     binary: bool = False
     single: bool = False
+    paper: bool = False
 
 
 def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
@@ -70,9 +73,54 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
         yield from render_npz(result)
 
 
+def _csv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, ",")
+
+
+def _tsv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, "\t")
+
+
+def _safetensors(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.tensors import render_safetensors  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_safetensors(result)
+
+
+def _document(module: str) -> Render:
+    """Make the rendering of sheets by a module whose one function is called after it."""
+
+    def render(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str | bytes]:
+        from attncli.blocks import make_sheet  # noqa: PLC0415
+
+        draw = getattr(import_module(f"attncli.render.{module}"), f"render_{module}")
+        for number, sheet in enumerate([make_sheet(result, view) for result in results]):
+            yield "\n" if number else ""
+            yield from draw(sheet, terminal)
+
+    return render
+
+
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
     "json": Format((".json",), _json, single=True),
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
+    "csv": Format((".csv",), _csv, single=True),
+    "tsv": Format((".tsv",), _tsv, single=True),
+    "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
+    "latex": Format((".tex",), _document("latex"), paper=True),
+    "svg": Format((".svg",), _document("svg"), single=True, paper=True),
+    "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
     "npz": Format((".npz",), _npz, binary=True, single=True),
+    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True),
 }

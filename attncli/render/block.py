@@ -20,7 +20,7 @@ from attncli.render.strongest import habits, strongest
 from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Kind, Matrix, Sheet
 
-__all__ = ["block_box"]
+__all__ = ["block_box", "setting_of"]
 
 _INDENT = 3
 _GAP = 3
@@ -39,7 +39,7 @@ def block_box(block: Block, number: int, sheet: Sheet, terminal: Terminal, width
         terminal: Where it is shown.
         width: Cells that a line may take.
     """
-    setting = _setting(block, sheet, terminal, width - _INDENT)
+    setting = setting_of(block, sheet, terminal, width - _INDENT)
     body = [*_body(block, setting, sheet)]
     return stacked([_title(block, number, setting, width), indent(stacked(body), _INDENT)])
 
@@ -53,16 +53,20 @@ def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
         yield pictures(block.matrices, setting)
     else:
         yield _tables(block, setting)
-    for matrix in block.matrices:
-        if matrix.kind is Kind.WEIGHTS and hidden_cells(matrix, full=sheet.full):
-            yield strongest(matrix, setting)
-            if max(matrix.array.shape) > LARGE:
-                yield habits(matrix, setting)
+    cut = [m for m in block.matrices if m.kind is Kind.WEIGHTS and hidden_cells(m, full=sheet.full)]
+    if cut:
+        yield packed([_in_words(matrix, setting) for matrix in cut], setting.width, gap=_GAP)
     hidden = sum(hidden_cells(matrix, full=sheet.full) for matrix in block.matrices)
     if hidden:
         yield _more(block, hidden, setting)
     if block.heads and setting.terminal.shaded:
         yield stacked([Box(((),)), heads(block.heads, setting)])
+
+
+def _in_words(matrix: Matrix, setting: Setting) -> Box:
+    """Say the strongest pairs, and of a matrix of which squares are drawn also what rows are like."""
+    said = [strongest(matrix, setting)]
+    return stacked([*said, habits(matrix, setting)] if max(matrix.array.shape) > LARGE else said)
 
 
 def _more(block: Block, hidden: int, setting: Setting) -> Box:
@@ -75,7 +79,15 @@ def _more(block: Block, hidden: int, setting: Setting) -> Box:
     return wrapped([(Span(f"{text}: {options} shows them", "faint"),)], setting.width)
 
 
-def _setting(block: Block, sheet: Sheet, terminal: Terminal, width: int) -> Setting:
+def setting_of(block: Block, sheet: Sheet, terminal: Terminal, width: int) -> Setting:
+    """Choose how the matrices of a block are written.
+
+    Args:
+        block: The block.
+        sheet: The sheet that it belongs to.
+        terminal: Where it is shown.
+        width: Cells that a table may take.
+    """
     same: dict[str, list[Matrix]] = {}
     for matrix in block.matrices:
         same.setdefault(matrix.name, []).append(matrix)

@@ -30,7 +30,8 @@ def strongest(matrix: Matrix, setting: Setting) -> Box:
         chosen[:, 0] = False
     chosen &= np.isfinite(matrix.array)
     which = " (k ≠ q, k ≠ 0)" if of_itself else ""
-    head = spell(f"strongest of {chosen.sum():,} pairs{which}", setting.terminal)
+    part = f"{matrix.part}: " if matrix.part else ""
+    head = spell(f"{part}strongest of {chosen.sum():,} pairs{which}", setting.terminal)
     if not chosen.any():
         return Box(())
     return Box((((Span(head, bold=True)),), *_rows(matrix, chosen, setting)))
