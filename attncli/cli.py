@@ -60,7 +60,8 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
-  attn explain small.json "weights[2,1]"      the arithmetic of one cell""",
+  attn explain small.json "weights[2,1]"      the arithmetic of one cell
+  attn show small.json -o small.svg           a finished result again, in another form""",
 )
 def attn(
     context: typer.Context,
@@ -216,6 +217,44 @@ def explain(
         delivery.send(explanation_json(found, delivery.terminal), result.notes)
     else:
         delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="A finished result again, without computing.",
+    help="""Show a finished result again, in any view and format, without computing.
+
+\b
+  attn random --seq 3 --dim 4 -q -o small.json
+  attn show small.json
+  attn show small.json --stages weights --format markdown
+  attn show small.json -o small.svg""",
+)
+@expand
+def show(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
+    *,
+    look: Look,
+    output: Output,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
+    ] = None,
+) -> None:
+    """Read, write."""
+    from attncli.readers import load, located  # noqa: PLC0415
+    from attncli.stored import stored_result  # noqa: PLC0415
+
+    delivery = Delivery(output, files)
+    view = look.view(batch)
+    problems = [problem for name in files for problem in load(name)]
+    delivery.spare(file for problem in problems for file in problem.origin.files)
+    results = []
+    for problem in problems:
+        with located(problem.origin):
+            results.append(stored_result(problem))
+            _all_there(results[-1], view.stages or ())
+    delivery.write(results, view)
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

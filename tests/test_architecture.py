@@ -31,6 +31,7 @@ MAY_IMPORT = {
     "memory": "core trace problem errors",
     "observe": "core trace problem errors text",
     "compute": "resolve core backends observe memory trace problem errors",
+    "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
     "drawn": "draw memory problem errors",
@@ -58,7 +59,7 @@ MAY_IMPORT = {
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
-    "cli": "explain deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "cli": "explain stored deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
     "errors text __init__",
     "__main__": "cli",
 }

@@ -16,7 +16,7 @@ from attncli.render import FORMATS
 
 from .conftest import Attn, Shell
 
-COMMANDS = ("", "compute", "random", "explain")
+COMMANDS = ("", "compute", "random", "explain", "show")
 
 
 def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
