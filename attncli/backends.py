@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attncli.errors import InputError, UnavailableError
+from attncli.errors import InputError, Place, UnavailableError
 from attncli.trace import Array
 
 if TYPE_CHECKING:  # help lists the backends, and must not wait for NumPy
@@ -120,10 +120,12 @@ def _open_torch(device: str, dtype: str) -> Session:
 
     def to_torch(array: np.ndarray) -> Array:
         # torch takes neither read-only arrays nor negative strides, foreign byte orders or bfloat16
-        # from NumPy, so it gets a plain copy.
-        number = _is_number(array)
-        tensor = torch.from_numpy(np.array(array, dtype=np.float64 if number else None, order="C"))
-        return tensor.to(device=device, dtype=own if number else None)
+        # from NumPy, so it gets a plain copy; NumPy rounds to float16 once, torch by way of float32.
+        if not _is_number(array):
+            return torch.from_numpy(np.array(array, order="C")).to(device)
+        exact = np.dtype("float16" if dtype == "float16" else "float64")
+        # The precision comes first: an Apple GPU has no float64 to put the numbers in.
+        return torch.from_numpy(np.array(array, dtype=exact, order="C")).to(own).to(device)
 
     def to_numpy(tensor: Array) -> np.ndarray:
         wide = tensor.to(torch.float32) if dtype in HALF and tensor.is_floating_point() else tensor
@@ -201,15 +203,22 @@ def open_backend(name: str | None = None, device: str = "auto", dtype: str = "fl
     known = dict.fromkeys(kind for backend in BACKENDS.values() for kind in backend.devices)
     if (kind not in known and device != "auto") or (colon and not (index.isdecimal() and index.isascii())):
         raise InputError(
-            f"there is no device {device!r}", context=f"devices: auto, {', '.join(known)}, cuda:1"
+            f"there is no device {device!r}",
+            context=f"devices: auto, {', '.join(known)}, cuda:1",
+            place=Place(f"--device {device}"),
         )
     chosen = name or ("numpy" if kind in {"auto", "cpu"} else "torch")
     if chosen not in BACKENDS:
-        raise InputError(f"there is no backend {chosen!r}", context=f"backends: {', '.join(BACKENDS)}")
+        raise InputError(
+            f"there is no backend {chosen!r}",
+            context=f"backends: {', '.join(BACKENDS)}",
+            place=Place(f"--backend {chosen}"),
+        )
     backend = BACKENDS[chosen]
     if kind not in (*backend.devices, "auto"):
         raise InputError(
             f"{chosen} does not run on {kind}, only on {', '.join(backend.devices)}",
             fix=f"--backend torch --device {device}",
+            place=Place(f"--device {device}"),
         )
     return backend.open(device, dtype)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from attncli import __version__, streams
+from attncli.about import add_commands
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
@@ -61,7 +62,8 @@ def _show_version(wanted: bool) -> None:
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
   attn explain small.json "weights[2,1]"      the arithmetic of one cell
-  attn show small.json -o small.svg           a finished result again, in another form""",
+  attn show small.json -o small.svg           a finished result again, in another form
+  attn keys                                   what a problem file may say""",
 )
 def attn(
     context: typer.Context,
@@ -255,6 +257,9 @@ def show(
             results.append(stored_result(problem))
             _all_there(results[-1], view.stages or ())
     delivery.write(results, view)
+
+
+add_commands(app, EPILOG)
 
 
 def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:

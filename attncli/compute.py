@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from attncli.problem import Problem
 from attncli.resolve import resolve
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Result", "compute"]
+__all__ = ["Result", "compute", "precisions", "taking", "widest"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ def compute(
     resolved = resolve(problem)
     require_stages(resolved.inputs, session.dtype, large_details=large_details)
     records = _run(resolved.inputs, session, precision, keep, large_details=large_details)
-    seen = observe(problem, resolved.inputs, records, resolved.query_labels)
+    seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
         inputs=resolved.inputs,
@@ -117,6 +117,21 @@ def widest(precision: Mapping[str, str]) -> str:
     return "float64" if "float64" in found else "float32"
 
 
+def taking(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
+    """Make what takes the inputs of a part of the computation to a session, at the part's precision."""
+
+    def taken(part: str) -> Callable[[np.ndarray], Array]:
+        rounder = session.rounder(precision[part])
+
+        def take(array: np.ndarray) -> Array:
+            own = session.from_numpy(array)
+            return rounder(own) if rounder and array.dtype.kind == "f" else own
+
+        return take
+
+    return taken
+
+
 def _run(
     inputs: Inputs,
     session: Session,
@@ -133,7 +148,7 @@ def _run(
 
     trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        attend(inputs.map(session.from_numpy), trace)
+        attend(inputs.map_parts(taking(session, precision)), trace)
 
     def home(record: Record) -> Record:
         return dataclasses.replace(

@@ -120,3 +120,9 @@ class UnavailableError(AttnError, RuntimeError):
     """A backend, a device, memory or a writable file is missing on this machine."""
 
     exit_code = ExitCode.CANNOT
+
+    def __str__(self) -> str:
+        """Say it in one line, where there is no more to say than how to get it."""
+        if self.fix and not (self.context or self.place):
+            return f"{self.message} (fix: {self.fix})"
+        return super().__str__()

@@ -10,7 +10,7 @@ import numpy as np
 from attncli.arithmetic import Cell, Node, Style, asides, reads
 from attncli.backends import open_backend
 from attncli.cells import Axes, parse_cell, spell_cell
-from attncli.compute import Result, widest
+from attncli.compute import Result, taking, widest
 from attncli.core.attention import Inputs, attend
 from attncli.provenance import Traced, given
 from attncli.trace import Array, Record, Trace
@@ -124,11 +124,11 @@ def _step(result: Result, arrays: dict[str, Axes], name: str, index: tuple[int, 
 
 def _stages(result: Result) -> dict[str, Traced]:
     """Compute again on arrays that remember, each stage from what the stages before it returned."""
-    session = open_backend("numpy", "cpu", widest(result.precision))
+    take = taking(open_backend("numpy", "cpu", widest(result.precision)), result.precision)
     made: dict[str, Traced] = {}
 
-    def name_input(array: Array, symbol: str) -> Array:
-        return given(session.from_numpy(array), symbol) if array.dtype.kind == "f" else array
+    def name_input(array: Array, symbol: str, part: str) -> Array:
+        return given(take(part)(array), symbol) if array.dtype.kind == "f" else array
 
     def name_stage(stage: str, array: Traced) -> Traced:
         made[stage] = array
@@ -152,7 +152,7 @@ def _arrays(result: Result) -> dict[str, Axes]:
 def _given(inputs: Inputs) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
 
-    def note(array: Array, symbol: str) -> Array:
+    def note(array: Array, symbol: str, _part: str) -> Array:
         if symbol and array.dtype.kind == "f":
             found.setdefault(symbol, array)
         return array

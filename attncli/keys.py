@@ -17,7 +17,7 @@ Array: TypeAlias = "NDArray[np.generic]"
 
 
 class Kind(Enum):
-    """What a key's value looks like; each kind has one parser in `attncli.readers.values`."""
+    """What a key's value looks like; each kind has one parser in `attncli.readers.records.PARSERS`."""
 
     ARRAY = "an array of numbers"
     BOOLEANS = "an array of true and false (or 1 and 0)"
@@ -37,7 +37,7 @@ class Kind(Enum):
     NUMBER_OR_NUMBERS = "a number, or a list of them"
     WINDOW = "a mapping of left and right to a number of keys"
     RECORD = "a mapping of its own keys"
-    VARIANT = "one of the choices, a mapping of one of them to its own keys, or an array where that is said"
+    VARIANT = "one of the choices, or a mapping of one of them to its own keys"
     MASK = "causal, an array of true and false, or a mapping"
     EXPECTED = "a mapping of stages, or parts of stages, to numbers as printed"
     DECIMALS = "an integer, or a mapping of stages to one integer each"
@@ -62,6 +62,7 @@ class Key:
         names: For `Kind.NAMED_CHOICES`, the names that the mapping may have; empty takes any.
         array: Whether an array may stand here as well.
         several: Whether a list of values may stand here as well.
+        section: Heading of the group of keys that starts here.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Key:
     names: tuple[str, ...] = ()
     array: bool = False
     several: bool = False
+    section: str = ""
 
 
 def key(
@@ -94,10 +96,15 @@ def key(
         default: What holds then, as a reader would say it, where value does not say it.
         **limits: The other fields of `Key`.
     """
-    shown = default or (
-        "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return field(
+        default=value, metadata={"kind": kind, "help": help, "default": default or _shown(value), **limits}
     )
-    return field(default=value, metadata={"kind": kind, "help": help, "default": shown, **limits})
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def keys(declaration: type) -> Iterator[Key]:

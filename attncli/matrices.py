@@ -49,8 +49,8 @@ class Desk:
         self._final = next((each for each in reversed(everything) if each.shares), None)
         self.hidden = ~kept_pairs(result.inputs, result["weights"].shape)
         self._before_softmax = [each.name for each in self.exhibits if each.name in LOGITS][-1:]
-        mixed_by = "head_output" if any(each.name == "head_output" for each in everything) else "output"
-        self._mixed = mixed_by if _is_sum(result.inputs) else ""
+        made = {record.stage.name for record in result.records}
+        self._mixed = ("head_output" if "head_output" in made else "output") if _is_sum(result.inputs) else ""
 
     def matrices(self, exhibit: Exhibit) -> Iterator[Matrix]:
         """Cut an exhibit into the matrices of the heads and batch items that are shown."""

@@ -110,6 +110,9 @@ def _empty_rows(problem: Problem, inputs: Inputs, records: Sequence[Record], lab
             path=("mask",),
             fix="let every query see a key, or say fully_masked: zeros",
         )
+    by_key = inputs.normalize == "softmax" and inputs.sink is None and inputs.mask_when == "before_softmax"
+    if not by_key:  # nothing divides by zero there, so there is no choice to make
+        return f"{rows} no key: the weights there are 0"
     filled = "0" if problem.fully_masked == "zeros" else "NaN"
     return f"{rows} no key: the weights there are {filled} (fully_masked: {problem.fully_masked})"
 

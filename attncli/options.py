@@ -59,17 +59,20 @@ class Settings:
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
     heads: Annotated[int | None, typer.Option("--heads", metavar="N", help=KEYS["num_heads"].help)] = None
-    dtype: Annotated[str | None, one_of("--dtype", KEYS["dtype"].choices, KEYS["dtype"].help)] = None
+    dtype: Annotated[
+        str | None,
+        one_of("--dtype", KEYS["dtype"].choices, "Precision of all stages; --set dtype={qk: …} has parts."),
+    ] = None
 
     def strings(self) -> list[str]:
-        """Spell every setting as KEY=VALUE; what --set says comes last and so holds."""
+        """Spell every setting as KEY=VALUE; the short forms come last, so that --causal adds to a mask."""
         short = {
             "mask.causal": "true" if self.causal else None,
             "scale": "none" if self.no_scale else None,
             "num_heads": self.heads,
             "dtype": self.dtype,
         }
-        return [f"{key}={value}" for key, value in short.items() if value is not None] + (self.set or [])
+        return (self.set or []) + [f"{key}={value}" for key, value in short.items() if value is not None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["PRESETS"]
+__all__ = ["BY_CACHE", "PRESETS"]
+
+BY_CACHE = "by cache"
+"""ONNX's diagonal: the first query stands after the cache, or so that each item's last query meets
+the last of its keys where lengths are given, and else at key 0."""
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -38,7 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "kv_head_map": "repeat",
         },
         "onnx": {
-            "mask.align": "bottom_right",
+            "mask.align": BY_CACHE,
             "fully_masked": "zeros",
             "masked_values": "ieee",
             "kv_head_map": "repeat",

@@ -90,21 +90,21 @@ class Problem:
     into one layout, checks that they fit and says where the computation starts.
     """
 
-    # free text
-    name: str | None = key(Kind.TEXT, "What the problem is called.")
+    name: str | None = key(Kind.TEXT, "What the problem is called.", section="Free text")
     source: str | None = key(Kind.TEXT, "Where it comes from.")
     notes: Any = key(Kind.ANYTHING, "Remarks, carried through.")
 
-    # labels
     tokens: tuple[str, ...] | None = key(
-        Kind.LABELS, "Labels of the queries, and of the keys in self-attention.", default="0, 1, 2, …"
+        Kind.LABELS,
+        "Labels of the queries, and of the keys in self-attention.",
+        default="0, 1, 2, …",
+        section="Labels",
     )
     context_tokens: tuple[str, ...] | None = key(
         Kind.LABELS, "Labels of the keys in cross-attention.", default="0, 1, 2, …"
     )
 
-    # where the data starts
-    X: Array | str | None = key(Kind.ARRAY, "One vector for each token.")
+    X: Array | str | None = key(Kind.ARRAY, "One vector for each token.", section="Where the data starts")
     context: Array | Mapping[str, Array] | str | None = key(
         Kind.SOURCES, "The vectors that keys and values come from, instead of X.", default="X"
     )
@@ -136,12 +136,12 @@ class Problem:
     W_O: Array | str | None = key(Kind.ARRAY, "Weight of the output, after the heads.")
     b_O: Array | str | None = key(Kind.ARRAY, "Bias of the output.")
 
-    # layouts
     x_layout: str | None = key(
         Kind.AXES,
         "Axes of X and context.",
         default="by rank: seq dim, batch seq dim",
         choices=("seq dim", "batch seq dim"),
+        section="Layouts",
     )
     qkv_layout: str | None = key(
         Kind.AXES,
@@ -163,8 +163,9 @@ class Problem:
         choices=("query key", "batch query key", "head query key", "batch head query key"),
     )
 
-    # heads
-    num_heads: int | None = key(Kind.INTEGER, "Number of query heads.", default="1", minimum=1)
+    num_heads: int | None = key(
+        Kind.INTEGER, "Number of query heads.", default="1", minimum=1, section="Heads"
+    )
     num_kv_heads: int | None = key(
         Kind.INTEGER,
         "Number of key-value heads; num_heads is a multiple of it.",
@@ -178,23 +179,23 @@ class Problem:
         choices=("repeat", "tile"),
     )
 
-    # scale
     scale: float | str | None = key(
         Kind.NUMBER_OR_CHOICE,
         "What the scores are multiplied by; d_model is 1/√d_model.",
         default="1/√d_k",
         choices=("none", "d_model"),
+        section="Scale",
     )
     divide_by: float | None = key(Kind.NUMBER, "What the scores are divided by, instead of scale.")
     temperature: float = key(Kind.NUMBER, "Divides the scaled scores.", value=1.0, default="1", above=0)
 
-    # positions, and how a query and a key are compared
     position_encoding: Variant | Array | None = key(
         Kind.VARIANT,
         "Added to X: sines and cosines, or an array of one row per token.",
         default="none",
         records={"sinusoidal": Sinusoidal},
         array=True,
+        section="Positions, and how a query and a key are compared",
     )
     rope: Rope | None = key(
         Kind.RECORD, "Rotates queries and keys by their positions.", default="none", records={"": Rope}
@@ -211,8 +212,13 @@ class Problem:
         records={"additive": AdditiveScore, "general": Kind.ARRAY},
     )
 
-    # between scores and weights
-    softcap: float | None = key(Kind.NUMBER, "c: bends the scores to c·tanh(z/c).", default="none", above=0)
+    softcap: float | None = key(
+        Kind.NUMBER,
+        "c: bends the scores to c·tanh(z/c).",
+        default="none",
+        above=0,
+        section="Between scores and weights",
+    )
     bias: Any = key(
         Kind.VARIANT,
         "Added to the scores: an array, ALiBi, T5's relative bias, or a list of these.",
@@ -282,9 +288,10 @@ class Problem:
         choices=tuple(PRESETS),
     )
 
-    # what somebody printed
     expected: Mapping[str, Expected] | None = key(
-        Kind.EXPECTED, "Numbers as printed, by stage or part of a stage, such as weights[1,2]."
+        Kind.EXPECTED,
+        "Numbers as printed, by stage or part of a stage, such as weights[1,2].",
+        section="What somebody printed",
     )
     expected_decimals: int | Mapping[str, int] | None = key(
         Kind.DECIMALS, "Decimals as printed.", default="those of the text", minimum=0
@@ -296,11 +303,12 @@ class Problem:
         Kind.NAMED_CHOICES, "percent where numbers are printed as percentages.", choices=("percent",)
     )
 
-    # what a result adds
-    schema: str | None = key(Kind.TEXT, "Version of the document; attn/1.")
+    schema: str | None = key(Kind.TEXT, "Version of the document; attn/1.", section="What a result adds")
     stages: Mapping[str, Any] | None = key(
         Kind.STAGES, "Stages of an earlier result; kept out of the computation."
     )
     meta: Any = key(Kind.ANYTHING, "How an earlier result was made; kept out of the computation.")
 
     origin: Source = field(default_factory=Source)
+    said: frozenset[str] = frozenset()
+    """The keys that a file says, also where it says what holds anyway: ``like`` leaves them alone."""

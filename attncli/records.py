@@ -84,7 +84,9 @@ class Rope:
         default="must be said",
         choices=("half", "interleaved"),
     )
-    base: float = key(Kind.NUMBER, "The base of the frequencies base^(-2i/dim).", value=10000.0, above=0)
+    base: float | None = key(
+        Kind.NUMBER, "The base of the frequencies base^(-2i/dim).", default="10000", above=0
+    )
     dim: int | None = key(
         Kind.INTEGER, "How many numbers of a head are rotated; even.", default="head_dim", minimum=2
     )

@@ -25,6 +25,7 @@ def self_check(result: Result) -> Checks | None:
     seeing: NDArray[np.bool_] = np.logical_or.reduce(kept, axis=-1)
     return Checks(
         row_sum_error=_largest_error(result, weights, seeing),
+        sink=result.inputs.sink is not None,
         allowed=max(result.inputs.seq_k, 2) * _STEP[result.precision["softmax"]],
         nan=count_nan(result),
         infinite=sum(_infinite(record, kept) for record in result.records),

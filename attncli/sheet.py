@@ -138,7 +138,9 @@ class Checks:
     """What a result says about itself.
 
     Args:
-        row_sum_error: Largest difference of a row's weights from 1; None without such rows.
+        row_sum_error: Largest difference of a row's weights, with its sink's, from 1; None without
+            such rows.
+        sink: Whether a sink takes part of each row.
         allowed: How much of it rounding explains.
         nan: Number of NaNs in all stages.
         infinite: Number of infinities, not counting masked scores.
@@ -149,6 +151,7 @@ class Checks:
     """
 
     row_sum_error: float | None
+    sink: bool
     allowed: float
     nan: int
     infinite: int

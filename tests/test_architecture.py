@@ -55,11 +55,16 @@ MAY_IMPORT = {
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
+    # what attn says of itself
+    "describe": "core readers trace problem errors text",
+    "listing": "describe keys",
+    "schema": "draw problem",
     # the command line
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text __init__",
-    "cli": "explain stored deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
+    "about": "schema listing describe render files streams terminal problem errors text",
+    "cli": "about explain stored deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
     "errors text __init__",
     "__main__": "cli",
 }

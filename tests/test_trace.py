@@ -70,12 +70,12 @@ W = {f"W_{name}": np.eye(2) for name in "QKV"}
         ),
         (
             {"scaled": np.eye(2), "mask": Mask(keep=np.eye(2) > 0), "mask_fill": -1e9},
-            {"masked": "Z where kept, else Z + (-1e+09)"},
+            {"masked": "Z where kept, else Z − 1e9"},
         ),
         ({"scaled": np.eye(2), "mask": Mask(additive=np.eye(2))}, {"masked": "Z + mask"}),
         (
             {"scaled": np.eye(2), "mask": Mask(window={"left": 2, "right": 0})},
-            {"masked": "Z where q − 2 ≤ k ≤ q + 0, else −∞"},
+            {"masked": "Z where q − 2 ≤ k ≤ q, else −∞"},
         ),
         (
             {"scaled": np.eye(2), "mask": Mask(causal=True, sliding_window=2, lengths=(1,))},

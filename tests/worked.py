@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from attncli.compute import Result
-from attncli.problem import Key, Kind, Mask, Problem, keys
+from attncli.problem import Problem
+from attncli.readers import load
 
 FOLDER = pathlib.Path(__file__).parent / "data" / "worked"
 FILES = sorted(FOLDER.glob("[0-9]*.json"))
@@ -52,39 +53,19 @@ class Printed:
         return np.asarray(near | (computed == self.numbers))
 
 
-def document(path: pathlib.Path) -> dict[str, Any]:
-    """Read a file without interpreting it."""
-    content: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return content
+def problem(path: pathlib.Path) -> Problem:
+    """Read a file as the program does."""
+    (only,) = load(str(path))
+    return only
 
 
-def problem(written: Mapping[str, Any]) -> Problem:
-    """Make a problem of a document whose values are simple."""
-    return Problem(**_read(written, Problem))
-
-
-def _read(written: Mapping[str, Any], declaration: type[Problem | Mask]) -> dict[str, Any]:
-    declared = {key.name: key for key in keys(declaration)}
-    return {name: _value(value, declared[name]) for name, value in written.items() if name != "expected"}
-
-
-def _value(value: Any, key: Key) -> Any:
-    if key.kind is Kind.MASK:
-        return Mask(causal=True) if value == "causal" else Mask(**_read(value, Mask))
-    if key.kind is Kind.BOOLEANS:
-        return np.asarray(value, dtype=bool)
-    if key.kind in {Kind.LABELS, Kind.INTEGERS}:
-        return tuple(value)
-    numeric = key.kind in {Kind.ARRAY, Kind.SOURCES} and not isinstance(value, str)
-    return np.asarray(value, dtype=float) if numeric else value
-
-
-def printed(written: Mapping[str, Any]) -> Iterator[Printed]:
-    """List the numbers that a document expects."""
-    decimals = written["expected_decimals"]
-    for part, numbers in written["expected"].items():
-        places = decimals[part] if isinstance(decimals, dict) else decimals
-        yield Printed(part, np.asarray(numbers, dtype=float), places, written.get("expected_tolerance", 0.0))
+def printed(p: Problem) -> Iterator[Printed]:
+    """List the numbers that a problem expects."""
+    decimals = p.expected_decimals
+    for part, expected in (p.expected or {}).items():
+        places = decimals[part] if isinstance(decimals, Mapping) else decimals
+        assert places is not None
+        yield Printed(part, np.asarray(expected.digits, dtype=float), places, p.expected_tolerance or 0.0)
 
 
 def part_of(result: Result, part: str) -> np.ndarray:

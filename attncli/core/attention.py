@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from attncli.core import masks
 from attncli.core.heads import (
@@ -43,7 +43,7 @@ from attncli.core.softmax import (
 )
 from attncli.trace import Array, Stage, Trace, Value
 
-__all__ = ["ORDER", "Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
+__all__ = ["LATE_INPUTS", "ORDER", "Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
 
 ORDER: dict[str, tuple[str, ...]] = {
     "qk": (
@@ -56,6 +56,9 @@ ORDER: dict[str, tuple[str, ...]] = {
     "pv": ("head_output", "concat", "output"),
 }
 """The stages in the order of the computation, by the part of it whose precision they share."""
+
+LATE_INPUTS = {"sink": "softmax", "w_o": "pv", "b_o": "pv"}
+"""The inputs that come in after the part qk, and the part that they come in at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,11 +236,20 @@ class Inputs:
 
     def map(self, convert: Callable[[Array], Array]) -> Inputs:
         """Return the same inputs with every array converted; numbers stay numbers."""
-        return self.map_named(lambda array, _: convert(array))
+        return self.map_parts(lambda _part: convert)
 
-    def map_named(self, convert: Callable[[Array, str], Array]) -> Inputs:
-        """Do the same with a function that is also told an array's symbol, empty where it has none."""
-        return cast("Inputs", _converted(self, convert, ""))
+    def map_parts(self, converter: Callable[[str], Callable[[Array], Array]]) -> Inputs:
+        """Return the same inputs with every array converted, as the part that it comes in at wants it."""
+        return self.map_named(lambda array, _symbol, part: converter(part)(array))
+
+    def map_named(self, convert: Callable[[Array, str, str], Array]) -> Inputs:
+        """Do the same with a function of an array, its symbol (empty where it has none) and its part."""
+
+        def of(name: str) -> Any:
+            part = LATE_INPUTS.get(name, "qk")
+            return _converted(getattr(self, name), lambda array, symbol: convert(array, symbol, part), "")
+
+        return replace(self, **{each.name: of(each.name) for each in fields(self)})
 
 
 def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
@@ -266,6 +278,7 @@ def attend(p: Inputs, trace: Trace) -> Value:
     k, v = _remember(p, k, v, trace)
     s = p.scores if q is None else _compare(p, q, k, trace)
     z = p.scaled if s is None else _scale(p, s, trace)
+    z = z and _bend(p, z, trace)
     m, keep = _mask(p, z, trace)
     a = _weigh(p, m, keep, trace)
     return a if v is None else _mix(p, a, v, keep, trace)
@@ -327,15 +340,18 @@ def _compare(p: Inputs, q: Value, k: Value | None, trace: Trace) -> Value:
 
 
 def _scale(p: Inputs, s: Value, trace: Trace) -> Value:
-    """Scale, cap and bias the scores, in the order that the problem states."""
+    return trace(scaled, _add_bias(p, "before_scale", s, trace), p.multiplier, p.divisor, p.temperature)
 
-    def bias_at(position: str, z: Value) -> Value:
-        return trace(biased, z, p.bias) if p.bias and p.bias_position == position else z
 
-    z = trace(scaled, bias_at("before_scale", s), p.multiplier, p.divisor, p.temperature)
-    z = bias_at("before_softcap", z)
+def _bend(p: Inputs, z: Value, trace: Trace) -> Value:
+    """Cap and bias the scaled scores, in the order that the problem states."""
+    z = _add_bias(p, "before_softcap", z, trace)
     z = trace(softcapped, z, p.softcap) if p.softcap else z
-    return bias_at("after_softcap", z)
+    return _add_bias(p, "after_softcap", z, trace)
+
+
+def _add_bias(p: Inputs, position: str, z: Value, trace: Trace) -> Value:
+    return trace(biased, z, p.bias) if p.bias and p.bias_position == position else z
 
 
 def _mask(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None]:
@@ -346,12 +362,17 @@ def _mask(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None
     keep = masks.keep(p.mask, p.seq_q, p.seq_k, z.array) if p.mask else None
     if p.mask_when != "before_softmax" or (keep is None and p.additive is None):
         return z, keep
-    fill = Value(p.fill, "−∞" if p.fill == -math.inf else f"{z.symbol} + ({p.fill:g})")
+    fill = Value(p.fill, "−∞" if p.fill == -math.inf else f"{z.symbol} {_added(p.fill)}")
     m = trace(masked, z, keep, p.additive, fill, exclude=p.exclude)
     if p.additive is not None:
         hidden = p.additive.array == -math.inf
         keep = Value(~hidden if keep is None else keep.array & ~hidden, "kept")
     return m, keep
+
+
+def _added(number: float) -> str:
+    """Say a number as it is added: ``− 1e9``."""
+    return f"{'−' if number < 0 else '+'} {abs(number):g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Trace) -> Value:

@@ -127,7 +127,7 @@ def masked_weights(weights: Array, keep: Array) -> Array:
 @masked_weights.variant(
     formula="softmax({scores}) where {keep}, else 0",
     latex=r"\operatorname{{softmax}}({scores}) \;\text{{where}}\; {keep}",
-    source="as above",
+    source="a mask applied after softmax, as some tutorials have it",
 )
 def masked_softmax(scores: Array, keep: Array) -> Array:
     """Take the softmax over all keys, and then out of it those that are masked."""
@@ -135,7 +135,11 @@ def masked_softmax(scores: Array, keep: Array) -> Array:
     return namespace(scores).where(keep, _share(e, _total(e)), 0.0)
 
 
-@weights.variant(formula="{parts} ÷ Σ {parts}", latex=r"{parts} / \textstyle\sum {parts}", source="as above")
+@weights.variant(
+    formula="{parts} ÷ Σ {parts}",
+    latex=r"{parts} / \textstyle\sum {parts}",
+    source="a mask applied after softmax, as some tutorials have it",
+)
 def renormalized(parts: Array) -> Array:
     """Divide what the mask left of each row by its sum."""
     return _share(parts, _total(parts))

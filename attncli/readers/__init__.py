@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from attncli.errors import AttnError, InputError, Place
+from attncli.errors import InputError, Place
 from attncli.problem import Problem, Source
 from attncli.readers import json_tree, yaml_tree
 from attncli.readers.files import FORMATS, referenced
@@ -103,7 +103,7 @@ def located(origin: Source) -> Iterator[None]:
     """
     try:
         yield
-    except AttnError as error:
+    except InputError as error:  # what the machine lacks is nowhere in the file
         if error.place is None:
             error.place = origin.place(error.path)
         raise

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from attncli.errors import InputError
 from attncli.problem import Expected, Mask, Problem, Source, keys
+from attncli.readers.records import parse_mapping
 from attncli.readers.scalars import unknown_name
 from attncli.readers.tree import Tree
-from attncli.readers.values import parse_mapping
 from attncli.text import quote
 
 __all__ = ["mapping_at_top", "to_problem"]
@@ -29,7 +29,7 @@ def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
     mapping_at_top(tree)
     _check_level(tree)
     values = parse_mapping(tree, Problem, (), folder)
-    problem = Problem(**values, origin=origin)
+    problem = Problem(**values, origin=origin, said=frozenset(values))
     for key in ("expected_decimals", "expected_in"):
         by_stage = getattr(problem, key)
         if isinstance(by_stage, Mapping):

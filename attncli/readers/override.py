@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from attncli.problem import Problem
 from attncli.readers import located
+from attncli.readers.records import parse_mapping
 from attncli.readers.settings import Overridden, apply, parse_setting
-from attncli.readers.values import parse_mapping
 
 __all__ = ["override"]
 
@@ -31,4 +31,4 @@ def override(problem: Problem, settings: Sequence[str]) -> Problem:
     with located(source):
         tree = apply({"name": problem.name or ""}, parsed)
         values = parse_mapping(tree, Problem, (), pathlib.Path())
-        return dataclasses.replace(problem, **values, origin=source)
+        return dataclasses.replace(problem, **values, origin=source, said=problem.said | values.keys())

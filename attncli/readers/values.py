@@ -1,4 +1,4 @@
-"""One parser for each kind of key."""
+"""One parser for each kind of key whose value has no keys of its own."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import math
 import pathlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.problem import Expected, Key, Kind, Mask, Variant, keys
+from attncli.problem import Expected, Key, Kind
 from attncli.readers.arrays import boolean_array, number_array, number_array_or_word
 from attncli.readers.expected import expected
 from attncli.readers.labels import labels
-from attncli.readers.plain_mask import plain_mask
 from attncli.readers.scalars import (
     check_names,
     choice,
@@ -31,7 +30,7 @@ from attncli.readers.scalars import (
 from attncli.readers.tree import Plain, Tree
 from attncli.text import quote
 
-__all__ = ["PARSERS", "Slot", "parse_mapping"]
+__all__ = ["PLAIN", "Parser", "Slot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +49,6 @@ class Slot:
 
 
 Parser: TypeAlias = Callable[[Tree, Slot], Any]
-
-
-def parse_mapping(
-    tree: Mapping[str, Tree], declaration: type, path: Path, folder: pathlib.Path
-) -> dict[str, Any]:
-    """Read the keys of a problem, or of a record in it.
-
-    Args:
-        tree: What the file says under each key.
-        declaration: `Problem`, or a record in it.
-        path: Where the mapping stands.
-        folder: What file names are relative to.
-
-    Returns:
-        Values by key, for the keys that are there.
-
-    Raises:
-        InputError: If a key is unknown, or its value not of its kind.
-    """
-    known = {key.name: key for key in keys(declaration)}
-    check_names(tree, known, path)
-    slots = {name: Slot(known[name], (*path, name), folder) for name in tree}
-    return {name: PARSERS[slot.key.kind](tree[name], slot) for name, slot in slots.items()}
 
 
 def _array(value: Tree, slot: Slot) -> Any:
@@ -154,53 +130,6 @@ def _number_or_numbers(value: Tree, slot: Slot) -> float | str | tuple[float, ..
     return _numbers(value, slot) if isinstance(value, list) else _number(value, slot)
 
 
-def _record(value: Tree, slot: Slot) -> Any:
-    return _filled(value, slot, slot.key.records[""])
-
-
-def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
-    """Read what a record, or a choice with a value of its own, is set to."""
-    if isinstance(declaration, Kind):
-        return PARSERS[declaration](value, slot)
-    if isinstance(value, Plain) and not value:
-        value = {}
-    if not isinstance(value, dict):
-        names = ", ".join(key.name for key in keys(declaration))
-        raise InputError(
-            f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected",
-            path=slot.path,
-            context=f"its keys: {names}",
-            fix=f"write {slot.path[-1]}: {{…: …}}",
-        )
-    return declaration(**parse_mapping(value, declaration, slot.path, slot.folder))
-
-
-def _variant(value: Tree, slot: Slot) -> Any:
-    """Read a choice, with its settings where it has any; or an array, or several of these."""
-    key = slot.key
-    if key.several and isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        one = replace(key, several=False)
-        slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
-        return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
-    if key.array and not (isinstance(value, dict) and "random" not in value) and value not in (*key.records,):
-        return number_array(value, slot.path, slot.folder)
-    if isinstance(value, dict):
-        check_names(value, (*key.records,), slot.path)
-        if len(value) != 1:
-            raise InputError(
-                f"{cell_name(slot.path)} names {len(value)} ways, and takes one",
-                path=slot.path,
-                context=f"one of: {', '.join(key.records)}",
-                fix="write each as an item of a list, to have them added up" if key.several else "keep one",
-            )
-        (name, settings), *_ = value.items()
-        return Variant(name, _filled(settings, Slot(key, (*slot.path, name), slot.folder), key.records[name]))
-    chosen = choice(value, slot.path, (*key.choices, *key.records))
-    if chosen in key.choices:
-        return chosen
-    return Variant(chosen, _filled({}, Slot(key, (*slot.path, chosen), slot.folder), key.records[chosen]))
-
-
 def _flag(value: Tree, slot: Slot) -> bool:
     return flag(value, slot.path)
 
@@ -265,16 +194,6 @@ def _window(value: Tree, slot: Slot) -> dict[str, int]:
     return {name: integer(item, (*slot.path, name), minimum=0) for name, item in value.items()}
 
 
-def _mask(value: Tree, slot: Slot) -> Mask | None:
-    if isinstance(value, dict):
-        return Mask(**parse_mapping(value, Mask, slot.path, slot.folder))
-    if value == "causal":
-        return Mask(causal=True)
-    if value == "none":
-        return None
-    return Mask(keep=plain_mask(value, slot.path, slot.folder))
-
-
 def _expected(value: Tree, slot: Slot) -> dict[str, Expected]:
     return expected(value, slot.path, slot.folder)
 
@@ -300,7 +219,7 @@ def _labels(value: Tree, slot: Slot) -> tuple[str, ...]:
     return labels(value, slot.path)
 
 
-PARSERS: Mapping[Kind, Parser] = MappingProxyType(
+PLAIN: Mapping[Kind, Parser] = MappingProxyType(
     {
         Kind.ARRAY: _array,
         Kind.BOOLEANS: _booleans,
@@ -319,12 +238,10 @@ PARSERS: Mapping[Kind, Parser] = MappingProxyType(
         Kind.NUMBERS: _numbers,
         Kind.NUMBER_OR_NUMBERS: _number_or_numbers,
         Kind.WINDOW: _window,
-        Kind.RECORD: _record,
-        Kind.VARIANT: _variant,
-        Kind.MASK: _mask,
         Kind.EXPECTED: _expected,
         Kind.DECIMALS: _decimals,
         Kind.STAGES: _mapping,
         Kind.ANYTHING: _anything,
     }
 )
+"""The parsers; `attncli.readers.records` adds those of the kinds that have keys of their own."""

@@ -31,7 +31,8 @@ def check_line(checks: Checks, terminal: Terminal) -> list[Line]:
 def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
     if checks.row_sum_error is not None:
         good = checks.row_sum_error <= checks.allowed
-        claim = "rows sum to 1" if good else "rows do not sum to 1:"
+        rows = "rows and sink" if checks.sink else "rows"
+        claim = f"{rows} sum to 1" if good else f"{rows} do not sum to 1:"
         yield good, f"{claim} ± {_short(checks.row_sum_error)}"
     bad = [
         f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count

@@ -16,6 +16,7 @@ FEW = 6
 """So many columns are read number by number, and so many names told apart at a glance."""
 
 _LONGEST = 6  # digits on either side of the point, before scientific notation reads better
+_LARGE = 10.0**_LONGEST  # such a number is written so by itself, as a mask's −1e9 among scores
 _SMALL_TABLE = 64  # so many numbers are read one by one
 
 
@@ -39,7 +40,7 @@ class Form:
         """Write a number; zero has no sign."""
         if not math.isfinite(number):
             return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
-        if self.scientific:
+        if self.scientific or (abs(number) >= _LARGE and not self.percent):
             return _scientific(number, self.decimals)
         text = f"{100 * number if self.percent else number:.{self.decimals}f}"
         if text.startswith("-"):
@@ -76,6 +77,8 @@ def suited(
         significant: Digits that the largest number has at least.
     """
     finite = [np.abs(array[np.isfinite(array)]) for array in arrays]
+    if any(np.any((sizes > 0) & (sizes < _LARGE)) for sizes in finite):
+        finite = [sizes[sizes < _LARGE] for sizes in finite]
     largest = max((float(np.max(sizes, initial=0)) for sizes in finite), default=0.0)
     if not largest:
         return Form(usual if precision is None else precision)

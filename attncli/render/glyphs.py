@@ -36,6 +36,7 @@ _ASCII = {
     "␣": "_",
     "τ": "tau",
     "θ": "theta",
+    "₂": "2",
 }
 _SPACE_MARKS = str.maketrans("Ġ▁", "␣␣")
 

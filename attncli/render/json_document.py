@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -55,17 +55,21 @@ def document(result: Result) -> dict[str, Any]:
 
 
 def problem_keys(problem: Problem) -> dict[str, Any]:
-    """Collect the keys that differ from their default, but for what an earlier result added."""
-    written = _given(problem)
+    """Collect the keys that were said or differ from their default, but for what an earlier result added."""
+    written = _given(problem, problem.said)
     for added in ("schema", "stages", "meta"):
         written.pop(added, None)
     return written
 
 
-def _given(declared: Any) -> dict[str, Any]:
+def _given(declared: Any, said: Collection[str] = ()) -> dict[str, Any]:
     kind = type(declared)
     values = {key.name: getattr(declared, key.name) for key in keys(kind)}
-    return {name: _plain(value) for name, value in values.items() if _differs(value, getattr(kind, name))}
+    return {
+        name: _plain(value)
+        for name, value in values.items()
+        if value is not None and (name in said or _differs(value, getattr(kind, name)))
+    }
 
 
 def _differs(value: Any, default: Any) -> bool:

@@ -39,6 +39,7 @@ class Resolved:
         query_labels: One label for each query.
         key_labels: One label for each key.
         notes: Readings that were not the only ones, one sentence each.
+        problem: The problem, with what ``like`` stands for filled in.
     """
 
     start: str
@@ -46,6 +47,7 @@ class Resolved:
     query_labels: tuple[str, ...]
     key_labels: tuple[str, ...]
     notes: tuple[str, ...]
+    problem: Problem
 
 
 def resolve(problem: Problem) -> Resolved:
@@ -84,4 +86,5 @@ def resolve(problem: Problem) -> Resolved:
         query_labels=query_labels,
         key_labels=key_labels,
         notes=tuple(draft.notes),
+        problem=problem,
     )

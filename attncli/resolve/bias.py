@@ -96,4 +96,22 @@ def _t5(draft: Draft, rule: T5, path: Path) -> Positional:
             path=(*path, "t5", "table"),
             context="one row per bucket, one column per head",
         )
+    _spread(rule, table.shape[0], path)
     return partial(t5_bias, real(table), bidirectional=rule.bidirectional, max_distance=rule.max_distance)
+
+
+def _spread(rule: T5, buckets: int, path: Path) -> None:
+    """Refuse buckets that leave none for a distance of its own, or none for those far away."""
+    exact = buckets // (4 if rule.bidirectional else 2)
+    if not exact:
+        raise InputError(
+            f"bias.t5.table has {counted(buckets, 'row')}, too few to tell near from far",
+            path=(*path, "t5", "table"),
+            fix="give at least 4 buckets, or 2 with bidirectional: false",
+        )
+    if rule.max_distance <= exact:
+        raise InputError(
+            f"bias.t5.max_distance is {rule.max_distance}, and must be more than {exact}: so many "
+            "distances have a bucket each",
+            path=(*path, "t5", "max_distance"),
+        )

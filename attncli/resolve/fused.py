@@ -11,7 +11,7 @@ from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.resolve.draft import Numbers, counted
 from attncli.resolve.heads import layout_of
-from attncli.resolve.layouts import say_shape, weight_matrix
+from attncli.resolve.layouts import arrange, say_shape, weight_matrix
 
 __all__ = ["unfused"]
 
@@ -42,12 +42,36 @@ def unfused(p: Problem) -> Problem:
             fix="fused: block, per_head or per_group",
         )
     weight, _ = weight_matrix("W_QKV", p.W_QKV, layout_of(p, "W_QKV"))
+    _fits_x(p, weight)
     w_q, w_k, w_v = _apart(p, "W_QKV", weight)
     plain = replace(p, W_QKV=None, fused=None, weight_layout=_layouts(p), W_Q=w_q, W_K=w_k, W_V=w_v)
     if p.b_QKV is None:
         return plain
     b_q, b_k, b_v = _apart(p, "b_QKV", p.b_QKV)
     return replace(plain, b_QKV=None, b_Q=b_q, b_K=b_k, b_V=b_v)
+
+
+def _fits_x(p: Problem, weight: Numbers) -> None:
+    """Hold the weight against X under its own name; its parts go by names that the file lacks."""
+    if p.X is None:
+        raise InputError(
+            "W_QKV makes Q, K and V of X, but there is no X",
+            path=("W_QKV",),
+            fix="add X, or remove W_QKV and what belongs to it",
+        )
+    if isinstance(p.X, str):
+        return
+    x, _ = arrange("X", p.X, p.x_layout, ("seq dim", "batch seq dim"))
+    rows, columns = weight.shape
+    if rows != x.shape[-1]:
+        other = "in out" if layout_of(p, "W_QKV") == "out in" else "out in"
+        raise InputError(
+            f"W_QKV has {counted(rows, 'row')}, but X has {counted(x.shape[-1], 'column')}",
+            path=("W_QKV",),
+            fix=f"it would fit transposed: weight_layout: {{W_QKV: {other}}}"
+            if columns == x.shape[-1]
+            else f"give W_QKV {counted(x.shape[-1], 'row')}",
+        )
 
 
 def _layouts(p: Problem) -> Mapping[str, str]:

@@ -32,6 +32,11 @@ def from_qkv(draft: Draft) -> None:
         v = _beside(draft, "V", v, "K", k)
         _as_many_values(v, k.shape[-2])
         draft.put("v", v, "V")
+    if len(axes) == 4 and p.qkv_layout is None and q.shape[1] == q.shape[2]:  # noqa: PLR2004
+        draft.notes.append(
+            f"Q, K and V are read as (batch, head, seq, dim), and {q.shape[1]} heads and as many queries look "
+            "alike; for the other order say qkv_layout: batch seq head dim"
+        )
     by_query, by_key = _part(draft, "Q", q), _part(draft, "K", k)
     draft.sizes = {"query": q.shape[-2], "key": k.shape[-2], "d_model": by_query.columns}
     draft.sizes |= dict(zip(draft.axes, q.shape, strict=False))

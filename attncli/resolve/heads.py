@@ -74,18 +74,30 @@ def _set_heads(draft: Draft, heads: tuple[int, int], parts: tuple[Part, Part, Pa
             raise InputError(
                 f"{part.name} has {counted(part.heads or 0, 'head')}, where {number} are expected",
                 path=(key if getattr(p, key) else part.name,),
-                context=f"{key} is {number}",
+                context=f"{key} is {number}" + _layout_read(draft),
+                fix=_OTHER_LAYOUT,
             )
     if num_heads % num_kv:
         raise InputError(
             f"{counted(num_kv, 'key-value head')} cannot serve {counted(num_heads, 'query head')} evenly",
             path=("num_kv_heads",) if p.num_kv_heads else (k.name,),
-            fix="num_heads must be a multiple of num_kv_heads",
+            context="num_heads must be a multiple of num_kv_heads" + _layout_read(draft),
+            fix=_OTHER_LAYOUT
+            if draft.values.get("by_head")
+            else "num_heads must be a multiple of num_kv_heads",
         )
     draft.values |= {"num_heads": num_heads, "num_kv_heads": num_kv}
     draft.sizes["head_dim"] = k.columns // num_kv
     if v:
         draft.sizes["mixed"] = v.columns // num_kv * num_heads
+
+
+_OTHER_LAYOUT = "if the heads stand elsewhere, say so: qkv_layout: batch seq head dim"
+
+
+def _layout_read(draft: Draft) -> str:
+    read = draft.problem.qkv_layout or " ".join((*draft.axes, "seq", "dim"))
+    return f"; the arrays were read as ({', '.join(read.split())})" if draft.values.get("by_head") else ""
 
 
 def _same_head_width(draft: Draft, q: Part, k: Part) -> None:
@@ -94,6 +106,13 @@ def _same_head_width(draft: Draft, q: Part, k: Part) -> None:
     if wide == narrow:
         draft.sizes["compared"] = wide
         return
+    if q.name == k.name:  # without weights, one array is both
+        raise InputError(
+            f"{counted(num_heads, 'query head')} and {counted(num_kv, 'key-value head')} would share "
+            f"the {counted(q.columns, 'column')} of {q.name}, and be of different widths",
+            path=("num_kv_heads",),
+            fix="add W_Q, W_K and W_V, or leave num_kv_heads out",
+        )
     per_head = f" ({wide} against {narrow} per head)" if num_heads > 1 else ""
     grouped = num_kv == num_heads > 1 and k.columns % wide == 0
     raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -57,15 +58,15 @@ def _rules(draft: Draft, mask: Mask) -> Rules | None:
     if not (mask.causal or windows or kept) and lengths is None:
         return None
     diagonal = "causal" if mask.causal else "a window" if windows else None
-    return Rules(
+    rules = Rules(
         causal=mask.causal,
         windows=windows,
         keep_first=mask.keep_first or 0,
         offset=first_query(draft, diagonal, lengths) if diagonal else 0,
         lengths=lengths,
         arrays=tuple(kept),
-        symbol=_symbol(mask, windows, plain=bool(kept) or lengths is not None),
     )
+    return replace(rules, symbol=_symbol(rules))
 
 
 def truth(array: Numbers) -> Numbers:
@@ -185,16 +186,26 @@ def _fill(problem: Problem) -> float:
     return float(np.finfo(dtype).min)
 
 
-def _symbol(mask: Mask, windows: tuple[Window, ...], *, plain: bool) -> str:
-    """Say the rules as a formula does: ``k ≤ q``."""
-    parts = ["k ≤ q"] if mask.causal else []
-    parts += [_window_symbol(left, right, causal=mask.causal) for left, right in windows]
-    if plain or not parts:
+def _symbol(rules: Rules) -> str:
+    """Say the rules as a formula does: ``k ≤ q``, or ``k ≤ q + 2`` where query 0 stands at key 2."""
+    parts = [f"k ≤ {_shifted(rules.offset, 0)}"] if rules.causal else []
+    parts += [_window_symbol(rules, left, right) for left, right in rules.windows]
+    if rules.arrays or rules.lengths is not None or not parts:
         parts.append("kept")
     return " and ".join(parts)
 
 
-def _window_symbol(left: int | None, right: int | None, *, causal: bool) -> str:
-    low = f"q − {left} ≤ " if left is not None else ""
-    high = f" ≤ q + {right}" if right is not None and not causal else ""
-    return f"{low}k{high}" if low or high else "any k"
+def _window_symbol(rules: Rules, left: int | None, right: int | None) -> str:
+    low = f"{_shifted(rules.offset, -left)} ≤ " if left is not None else ""
+    high = f" ≤ {_shifted(rules.offset, right)}" if right is not None and not rules.causal else ""
+    first = f" or k < {rules.keep_first}" if rules.keep_first else ""
+    seen = f"{low}k{high}" if low or high else "any k"
+    return f"({seen}{first})" if first else seen
+
+
+def _shifted(offset: Numbers | int, by: int) -> str:
+    """Say a query's position among the keys, moved by some keys."""
+    if not isinstance(offset, int):  # each item of the batch has its own
+        return "q + offset" + (f" {'+' if by > 0 else '−'} {abs(by)}" if by else "")
+    moved = offset + by
+    return f"q {'+' if moved > 0 else '−'} {abs(moved)}" if moved else "q"

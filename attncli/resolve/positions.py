@@ -34,7 +34,7 @@ def encoding(draft: Draft, begin: str) -> None:
             "encoding", sinusoidal(positions, dim, rule.base, interleaved=rule.layout == "interleaved"), "PE"
         )
         return
-    if given.shape[-2:] != (seq, dim) or given.ndim > draft.values["x"].array.ndim:
+    if given.shape not in {(seq, dim), draft.values["x"].array.shape}:
         raise InputError(
             f"position_encoding is {say_shape(given)}, but X has {counted(seq, 'token')} of {counted(dim, 'number')}",
             path=("position_encoding",),
@@ -145,6 +145,12 @@ def _turns(rope: Rope, positions: Numbers, pairs: int) -> tuple[Numbers, Numbers
             "rope takes one of inv_freq, angles, or cos with sin",
             path=("rope", given[-1] if given else "sin"),
         )
+    if given and rope.base is not None:
+        raise InputError(
+            f"rope.base makes frequencies, and rope.{given[0]} gives {'them' if given[0] == 'inv_freq' else 'the angles'}",
+            path=("rope", "base"),
+            fix="keep one of them",
+        )
     if rope.unit != "radians" and rope.angles is None:
         raise InputError("rope.unit says what angles are in, but there are none", path=("rope", "unit"))
     if rope.cos is not None and rope.sin is not None:
@@ -159,7 +165,8 @@ def _turns(rope: Rope, positions: Numbers, pairs: int) -> tuple[Numbers, Numbers
 
 def _frequencies(rope: Rope, pairs: int) -> Numbers:
     if rope.inv_freq is None:
-        frequencies: Numbers = rotation_frequencies(np.zeros(1), 2 * pairs, rope.base)
+        base = {} if rope.base is None else {"base": rope.base}
+        frequencies: Numbers = rotation_frequencies(np.zeros(1), 2 * pairs, **base)
         return frequencies
     if len(rope.inv_freq) != pairs:
         raise InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from attncli.core.attention import Dropout
@@ -32,6 +34,12 @@ def weighing(draft: Draft, begin: str) -> None:
                 else "an additive mask is added to scores, before softmax"
             ),
             path=("mask_when",),
+        )
+    if p.mask_when != "before_softmax" and p.mask_fill != -math.inf:
+        raise InputError(
+            f"mask_fill is added to scores, but mask_when is {p.mask_when}",
+            path=("mask_fill",),
+            fix="remove mask_fill",
         )
     if p.normalize != "softmax" and p.mask_when == "after_softmax_renormalized":
         raise InputError(f"mask_when is {p.mask_when}, but normalize is {p.normalize}", path=("mask_when",))

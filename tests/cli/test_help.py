@@ -16,7 +16,7 @@ from attncli.render import FORMATS
 
 from .conftest import Attn, Shell
 
-COMMANDS = ("", "compute", "random", "explain", "show")
+COMMANDS = ("", "compute", "random", "explain", "show", "keys", "stages", "schema")
 
 
 def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
@@ -25,9 +25,9 @@ def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
     check = f"import sys; from attncli.cli import run; run(sys.argv[1:]); print([m for m in {heavy} if m in sys.modules])"
     done = sh(
         f'python() {{ "$(sed -n "s/^exec .\\(.*\\). -m.*/\\1/p" .bin/attn)" "$@"; }};'
-        f"for a in --version --help 'compute --help'; do python -c '{check.replace(chr(39), chr(34))}' $a | tail -n 1; done"
+        f"for a in --version --help 'compute --help' 'keys --help'; do python -c '{check.replace(chr(39), chr(34))}' $a | tail -n 1; done"
     )
-    assert (done.stdout, done.stderr) == (b"[]\n" * 3, b"")
+    assert (done.stdout, done.stderr) == (b"[]\n" * 4, b"")
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
@@ -62,9 +62,11 @@ def test_examples_in_help_run(attn: Attn, sh: Shell, folder: Path) -> None:
     (folder / "cat.yaml").unlink()
     text = "\n".join(attn(*command.split(), "--help").out for command in COMMANDS)
     examples = re.findall(
-        r"^ {4}((?:cat \S+ \| )?attn (?:compute|random)\b.*?)(?: {3,}.*)?$", text, re.MULTILINE
+        r"^ {4}((?:cat \S+ \| )?attn (?:compute|random|keys|stages|schema)\b.*?)(?: {3,}.*)?$",
+        text,
+        re.MULTILINE,
     )
-    assert len(examples) >= 12
+    assert len(examples) >= 20
     for each in examples:
         if "|" in each:
             assert sh(each).returncode == 0

@@ -52,11 +52,11 @@ def test_ranges(attn: Attn) -> None:
 
 
 def test_options_are_settings(attn: Attn) -> None:
-    """Short options set keys of the problem file, and --set has the last word."""
+    """Short options set keys of the problem file, and add to what --set says."""
     options = ("--causal", "--no-scale", "--dtype", "float32", "--seed", "1", "--json")
-    document = json.loads(attn(*SMALL, *options, "--set", "dtype=float16").out)
-    assert document["mask"] == {"causal": True}
-    assert (document["scale"], document["meta"]["scale"], document["dtype"]) == ("none", 1.0, "float16")
+    document = json.loads(attn(*SMALL, *options, "--set", "mask={window: {left: 1}}").out)
+    assert document["mask"] == {"causal": True, "window": {"left": 1}}
+    assert (document["scale"], document["meta"]["scale"], document["dtype"]) == ("none", 1.0, "float32")
 
 
 def test_npz_holds_inputs_and_stages(attn: Attn, folder: Path) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.compute import compute
 from attncli.errors import InputError
-from attncli.problem import Mask
+from attncli.problem import Alibi, Mask, Problem, Rope, Variant
 from tests.computed import detail, stage
 
 NAN, INF = np.nan, np.inf
@@ -26,7 +27,7 @@ def seen(*rows: list[int]) -> Mask:
     return Mask(keep=np.array(rows, dtype=bool))
 
 
-EMPTY_ROW = {
+EMPTY_ROW: dict[str, Any] = {
     "Q": np.array([[1.0, 0.0], [0.0, 2.0]]),
     "K": np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]]),
     "V": np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]),
@@ -61,6 +62,26 @@ SQUARE = {
     "W_K": "identity",
     "W_V": "identity",
 }
+
+ROTATED = {"Q": np.array([[1.0, 2, 3, 4]]), "K": np.array([[1.0, 2, 3, 4]])}
+DECODED = {
+    "Q": np.array([[1.0, 0, 0, 1]]),
+    "K": np.array([[1.0, 2, 0, 0], [0, 1, 1, 0], [1, 0, 0, 1]]),
+    "scale": "none",
+}
+CAPPED = {"scaled": np.array([[3.0, 1.0]]), "softcap": 1.0, "mask": seen([1, 0])}
+SUNK = {"scaled": np.array([[1.0, 2.0]]), "V": column(1, 10)}
+# one token of value 1 whose fused weight is the row itself
+FUSED = {"X": np.ones((1, 1)), "W_QKV": np.arange(12.0)[None], "num_heads": 2}
+# the product of query and key is 2 for the first of two keys, in a head of width 64
+UNSCALED = {
+    "Q": np.eye(1, 64) * 2,
+    "K": np.eye(2, 64) * [[1], [0]],
+    "bias": np.array([[0.0, 1.0]]),
+}
+DISTANCES = {"scaled": np.zeros((1, 6, 2, 2)), "bias": Variant("alibi", Alibi())}
+GEOMETRIC = DISTANCES | {"bias": Variant("alibi", Alibi(slopes="geometric"))}
+
 
 CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
     "fully masked row": (EMPTY_ROW, "weights", [[0.66976, 0, 0.33024], [0, 0, 0]]),
@@ -127,6 +148,49 @@ CASES: dict[str, tuple[dict[str, Any], str, Any]] = {
     "grouped heads, tile": (GROUPED | {"kv_head_map": "tile"}, "concat", [[10, 20, 10, 20]]),
     "square weight, y = xW": (SQUARE, "Q", [[7, 12], [15, 26]]),
     "square weight, y = xWᵀ": (SQUARE | {"weight_layout": {"W_Q": "out in"}}, "Q", [[5, 13], [11, 29]]),
+    "rotation by halves": (
+        ROTATED | {"rope": Rope(pairing="half", offset=1)},
+        "Q_rot",
+        [[-1.98411, 1.9599, 2.46238, 4.0198]],
+    ),
+    "rotation of neighbours": (
+        ROTATED | {"rope": Rope(pairing="interleaved", offset=1)},
+        "Q_rot",
+        [[-1.14264, 1.92208, 2.95985, 4.0298]],
+    ),
+    "a query decoded at its own position": (
+        DECODED | {"rope": Rope(pairing="half", offset=2)},
+        "scores",
+        [[-0.45614, 0.83147, 2.0]],
+    ),
+    "a query decoded at position 0": (
+        DECODED | {"rope": Rope(pairing="half", offset=0)},
+        "scores",
+        [[1.0, -0.83147, 0.58365]],
+    ),
+    "softcap of scaled scores": (CAPPED, "softcapped", [[0.995055, 0.761594]]),
+    "softcap before the mask": (CAPPED, "weights", [[1, 0]]),
+    "slopes of six heads": (
+        DISTANCES,
+        "biased[0,:,1,0]",
+        [-0.25, -0.0625, -0.015625, -0.00390625, -0.5, -0.125],
+    ),
+    "slopes of six heads, geometric": (
+        GEOMETRIC,
+        "biased[0,:,1,0]",
+        [-0.39685, -0.15749, -0.0625, -0.024803, -0.009843, -0.003906],
+    ),
+    "sink": (SUNK | {"sink": 3.0}, "weights", [[0.09003, 0.24473]]),
+    "sink's output": (SUNK | {"sink": 3.0}, "output", [[2.53732]]),
+    "no sink": (SUNK, "output", [[7.57953]]),
+    "fused in blocks": (FUSED | {"fused": "block"}, "Q", [[0, 1, 2, 3]]),
+    "fused in blocks, keys": (FUSED | {"fused": "block"}, "K", [[4, 5, 6, 7]]),
+    "fused in blocks, values": (FUSED | {"fused": "block"}, "V", [[8, 9, 10, 11]]),
+    "fused by head": (FUSED | {"fused": "per_head"}, "Q", [[0, 1, 6, 7]]),
+    "fused by head, keys": (FUSED | {"fused": "per_head"}, "K", [[2, 3, 8, 9]]),
+    "fused by head, values": (FUSED | {"fused": "per_head"}, "V", [[4, 5, 10, 11]]),
+    "bias without a scale": (UNSCALED | {"scale": "none"}, "weights", [[0.73106, 0.26894]]),
+    "bias with the scale": (UNSCALED, "weights", [[0.32082, 0.67918]]),
 }
 
 
@@ -136,8 +200,8 @@ def test_a_stated_convention_has_the_value_of_who_does_it_so(case: str) -> None:
     keys, part, right = CASES[case]
     name, _, index = part.partition("[")
     got = stage(name, **keys)
-    got = got[int(index[:-1])] if index else got
-    np.testing.assert_allclose(got, right, rtol=1e-5, atol=5e-6)
+    cell = tuple(slice(None) if each == ":" else int(each) for each in index[:-1].split(",") if each)
+    np.testing.assert_allclose(got[cell], right, rtol=1e-5, atol=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +226,18 @@ def test_a_window_counts_the_querys_own_key_or_does_not(mask: Mask, keys: list[i
 def test_a_row_without_keys_has_no_log() -> None:
     """Its lse is −∞, so that merging it with another block adds nothing; FlashAttention says +∞."""
     np.testing.assert_allclose(detail("lse", **EMPTY_ROW), [1.10794, -INF], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"sink": 1.0}, {"normalize": "sum"}, {"normalize": "none"}, {"mask_when": "after_softmax_renormalized"}],
+    ids=str,
+)
+def test_a_row_without_keys_has_no_weight_where_nothing_divides_by_zero(keys: dict[str, Any]) -> None:
+    """With a sink, without softmax or with the mask after it the row is zero, and the note says so."""
+    result = compute(Problem(**EMPTY_ROW, **keys, fully_masked="nan"))
+    assert not result["weights"].array[1].any()  # type: ignore[index]
+    assert result.notes[-1] == "row 2 sees no key: the weights there are 0"
 
 
 def test_a_row_without_keys_may_be_an_error() -> None:

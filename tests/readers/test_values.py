@@ -12,7 +12,7 @@ import pytest
 from attncli.draw import draw
 from attncli.errors import InputError
 from attncli.problem import Expected, Kind, Mask, Problem
-from attncli.readers.values import PARSERS
+from attncli.readers.records import PARSERS
 
 Read = Callable[..., Problem]
 

@@ -1,0 +1,118 @@
+"""Keys that have keys of their own: records, choices with settings, the mask, and the problem itself."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from attncli.errors import InputError, Path, cell_name
+from attncli.problem import Kind, Mask, Variant, keys
+from attncli.readers.arrays import number_array
+from attncli.readers.plain_mask import plain_mask
+from attncli.readers.scalars import check_names, choice, found
+from attncli.readers.tree import Plain, Tree
+from attncli.readers.values import PLAIN, Parser, Slot
+
+__all__ = ["PARSERS", "parse_mapping"]
+
+
+def parse_mapping(
+    tree: Mapping[str, Tree], declaration: type, path: Path, folder: pathlib.Path
+) -> dict[str, Any]:
+    """Read the keys of a problem, or of a record in it.
+
+    Args:
+        tree: What the file says under each key.
+        declaration: `Problem`, or a record in it.
+        path: Where the mapping stands.
+        folder: What file names are relative to.
+
+    Returns:
+        Values by key, for the keys that are there.
+
+    Raises:
+        InputError: If a key is unknown, or its value not of its kind.
+    """
+    known = {key.name: key for key in keys(declaration)}
+    check_names(tree, known, path)
+    slots = {name: Slot(known[name], (*path, name), folder) for name in tree}
+    return {name: PARSERS[slot.key.kind](tree[name], slot) for name, slot in slots.items()}
+
+
+def _record(value: Tree, slot: Slot) -> Any:
+    return _filled(value, slot, slot.key.records[""])
+
+
+def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
+    """Read what a record, or a choice with a value of its own, is set to."""
+    if isinstance(declaration, Kind):
+        return PARSERS[declaration](value, slot)
+    if isinstance(value, Plain) and not value:
+        value = {}
+    if not isinstance(value, dict):
+        names = ", ".join(key.name for key in keys(declaration))
+        raise InputError(
+            f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected",
+            path=slot.path,
+            context=f"its keys: {names}",
+            fix=f"write {slot.path[-1]}: {{…: …}}",
+        )
+    return declaration(**parse_mapping(value, declaration, slot.path, slot.folder))
+
+
+def _variant(value: Tree, slot: Slot) -> Any:
+    """Read a choice, with its settings where it has any; or an array, or several of these."""
+    key = slot.key
+    if key.several and isinstance(value, list) and any(map(_names_a_choice, value)):
+        one = replace(key, several=False)
+        slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
+        return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
+    if key.array and not _names_a_choice(value):
+        return number_array(value, slot.path, slot.folder)
+    if isinstance(value, dict):
+        check_names(value, (*key.records,), slot.path)
+        if len(value) != 1:
+            raise InputError(
+                f"{cell_name(slot.path)} names {len(value)} ways, and takes one",
+                path=slot.path,
+                context=f"one of: {', '.join(key.records)}",
+                fix="write each as an item of a list, to have them added up" if key.several else "keep one",
+            )
+        (name, settings), *_ = value.items()
+        return Variant(name, _filled(settings, Slot(key, (*slot.path, name), slot.folder), key.records[name]))
+    chosen = choice(value, slot.path, (*key.choices, *key.records))
+    if chosen in key.choices:
+        return chosen
+    if isinstance(key.records[chosen], Kind):
+        raise InputError(
+            f"{cell_name(slot.path)} is {chosen}, and says nothing of its numbers",
+            path=slot.path,
+            fix=f"write {key.name}: {{{chosen}: …}}",
+        )
+    return Variant(chosen, _filled({}, Slot(key, (*slot.path, chosen), slot.folder), key.records[chosen]))
+
+
+def _names_a_choice(value: Tree) -> bool:
+    """Tell a choice, be it misspelt, from an array: a bare word or a mapping, but for a drawn array."""
+    if isinstance(value, dict):
+        return "random" not in value
+    return isinstance(value, str) and value.strip().isidentifier()
+
+
+def _mask(value: Tree, slot: Slot) -> Mask | None:
+    if isinstance(value, dict):
+        return Mask(**parse_mapping(value, Mask, slot.path, slot.folder))
+    if value == "causal":
+        return Mask(causal=True)
+    if value == "none":
+        return None
+    return Mask(keep=plain_mask(value, slot.path, slot.folder))
+
+
+PARSERS: Mapping[Kind, Parser] = MappingProxyType(
+    {**PLAIN, Kind.RECORD: _record, Kind.VARIANT: _variant, Kind.MASK: _mask}
+)
+"""The parser of every kind."""
