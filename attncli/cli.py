@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli import __version__, streams
+from attncli import streams
 from attncli.about import add_commands
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
 from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.version import __version__
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result

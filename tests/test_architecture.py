@@ -16,7 +16,8 @@ ROOT = pathlib.Path(attncli.__file__).parent
 
 MAY_IMPORT = {
     # what everything stands on
-    "__init__": "",
+    "version": "",
+    "__init__": "python version",  # python when somebody asks for what is in it
     "text": "",
     "errors": "text",
     "trace": "",
@@ -51,7 +52,7 @@ MAY_IMPORT = {
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "blocks compute core problem errors text",
     # the edge where text goes out
-    "render": "blocks explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text __init__",
+    "render": "blocks explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -59,13 +60,15 @@ MAY_IMPORT = {
     "describe": "core readers trace problem errors text",
     "listing": "describe keys",
     "schema": "draw problem",
+    # attn for Python
+    "python": "render readers blocks explain sheet compute problem errors",
     # the command line
     "options": "render sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
-    "faults": "errors text __init__",
+    "faults": "errors text version",
     "about": "schema listing describe render files streams terminal problem errors text",
     "cli": "about explain stored deliver options faults streams readers drawn draw render check blocks sheet compute backends problem "
-    "errors text __init__",
+    "errors text version",
     "__main__": "cli",
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""

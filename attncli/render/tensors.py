@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from safetensors.numpy import save
 
-from attncli import __version__
 from attncli.compute import Result
 from attncli.render.npz import arrays
+from attncli.version import __version__
 
 __all__ = ["render_safetensors"]
 
