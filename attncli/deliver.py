@@ -75,6 +75,10 @@ class Delivery:
             raise InputError(
                 f"{self.name} holds one result, and there are {len(results)}", fix="--format jsonl"
             )
+        if view.blank and chosen.data:
+            raise InputError(f"{self.name} holds every number, and leaves none blank", fix="--format table")
+        if view.answers and chosen.single:
+            raise InputError(f"{self.name} is one picture", fix="leave out --blank to get the answers")
         said = [*notes, *(note for result in results for note in result.notes)]
         self.send(chosen.render(results, view, self.terminal), said)
 

@@ -42,6 +42,7 @@ class Desk:
         everything = list(exhibits(result, detail=view.detail))
         self.inputs = result.inputs
         self.exhibits = _selected(everything, view.stages)
+        _selected(everything, view.blank)
         self._view = view
         self._parts = parts
         self._labels = {"query": result.query_labels, "key": result.key_labels}
@@ -64,7 +65,7 @@ class Desk:
 
     def heads(self, exhibit: Exhibit) -> Iterator[Matrix]:
         """Cut weights into all of their heads, where they are not all shown or where that is asked for."""
-        if exhibit is not self._final or "head" not in exhibit.axes:
+        if exhibit is not self._final or "head" not in exhibit.axes or exhibit.name in self._view.blank:
             return
         if self._view.heads_view or (self._parts.elided and self._view.head is None):
             for part in self._parts.of(exhibit.axes[:-2], exhibit.array.shape, every_head=True):
@@ -86,6 +87,7 @@ class Desk:
                 sides=tuple(self._sides(exhibit, part)),
                 given=exhibit.given,
                 mixture=self._mixture(exhibit, part),
+                blank=exhibit.name in self._view.blank,
             ),
         )
 
@@ -134,7 +136,7 @@ class Desk:
         return masked if masked.any() else None
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
-        if self._weights is None:
+        if self._weights is None or exhibit.name in self._view.blank:
             return
         details = {name: array[part.index] for name, array in self._weights.details.items()}
         softmax = exhibit is self._weights
@@ -146,7 +148,12 @@ class Desk:
             yield from _named(details, {"lse": "LSE", "entropy": "H bit"})
 
     def _mixture(self, exhibit: Exhibit, part: Part) -> Mixture | None:
-        if exhibit.name != self._mixed or self._final is None or self.inputs.seq_k > _FEW_KEYS:
+        if (
+            self._view.blank
+            or exhibit.name != self._mixed
+            or self._final is None
+            or self.inputs.seq_k > _FEW_KEYS
+        ):
             return None
         return Mixture(
             weights=self._final.array[part.index],

@@ -118,6 +118,11 @@ class Look:
         bool | None,
         typer.Option("--percent/--no-percent", help="Weights as percentages.  [default: in tables]"),
     ] = None
+    blank: Annotated[
+        str | None,
+        typer.Option("--blank", metavar="NAME,…", help="A worksheet: the numbers of these stages left out."),
+    ] = None
+    answers: Annotated[bool, typer.Option("--answers", help="With --blank: the numbers at the end.")] = False
     full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False
     detail: Annotated[
         bool, typer.Option("--detail", help="Also the exponentials, and each weight times its value.")
@@ -129,19 +134,14 @@ class Look:
         Raises:
             InputError: One is neither a stage nor an array of the problem file.
         """
-        if self.stages is None:
-            return None
-        names = tuple(name.strip() for name in self.stages.split(","))
-        arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
-        for name in names:
-            if name not in STAGES and name not in arrays:
-                raise InputError(f"there is no stage {quote(name)}", context=f"stages: {', '.join(STAGES)}")
-        return names
+        return None if self.stages is None else _names(self.stages)
 
     def view(self, batch: int | None = None) -> View:
         """Return the same for whoever lays out tables."""
         from attncli.sheet import View  # noqa: PLC0415  (brings NumPy)
 
+        if self.answers and not self.blank:
+            raise InputError("--answers shows what --blank leaves out", fix="--blank weights --answers")
         return View(
             stages=self.kept(),
             head=self.head,
@@ -154,7 +154,19 @@ class Look:
             mean_heads=self.mean_heads,
             heads_view=self.heads_view,
             percent=self.percent,
+            blank=_names(self.blank) if self.blank else (),
+            answers=self.answers,
         )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Read a list of stages, or arrays of the problem file."""
+    names = tuple(name.strip() for name in text.split(","))
+    arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
+    for name in names:
+        if name not in STAGES and name not in arrays:
+            raise InputError(f"there is no stage {quote(name)}", context=f"stages: {', '.join(STAGES)}")
+    return names
 
 
 def _span(option: str, text: str | None) -> tuple[int, int] | None:

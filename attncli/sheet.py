@@ -29,6 +29,8 @@ class View:
         mean_heads: Weights as the mean over heads.
         heads_view: Weights of all heads as small pictures, rather than in numbers.
         percent: Whether weights are percentages; None leaves it to the format.
+        blank: Names of the stages whose numbers the reader is to find.
+        answers: Whether those numbers follow.
     """
 
     stages: tuple[str, ...] | None = None
@@ -42,6 +44,8 @@ class View:
     mean_heads: bool = False
     heads_view: bool = False
     percent: bool | None = None
+    blank: tuple[str, ...] = ()
+    answers: bool = False
 
 
 class Kind(Enum):
@@ -93,6 +97,7 @@ class Matrix:
         mixture: What each row is a mixture of, where there are few keys.
         first_row: Position of the first row, where some before it are left out.
         first_column: Position of the first column.
+        blank: Whether its numbers are left for the reader to find.
     """
 
     name: str
@@ -108,6 +113,7 @@ class Matrix:
     mixture: Mixture | None = None
     first_row: int = 0
     first_column: int = 0
+    blank: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ Help, `-o` and tests read the table, so it imports a format's module only when i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
-    from attncli.sheet import View
+    from attncli.sheet import Sheet, View
 
 __all__ = ["FORMATS", "Format"]
 
@@ -30,6 +30,7 @@ class Format:
         binary: Whether a terminal cannot show it.
         single: Whether it holds one result and no more.
         paper: Whether it is for white paper, unless a dark background is asked for.
+        data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
     """
 
     suffixes: tuple[str, ...]
@@ -37,14 +38,26 @@ class Format:
     binary: bool = False
     single: bool = False
     paper: bool = False
+    data: bool = False
+
+
+def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
+    """Arrange results, all of them before the first is shown, and after each the answers asked for."""
+    from attncli.blocks import make_sheet  # noqa: PLC0415
+
+    sheets = []
+    for result in results:
+        sheets.append(make_sheet(result, view))
+        if view.answers:
+            alone = replace(view, stages=view.blank, blank=(), answers=False)
+            sheets.append(replace(make_sheet(result, alone), title="answers"))
+    return sheets
 
 
 def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
-    from attncli.blocks import make_sheet  # noqa: PLC0415
     from attncli.render.table import render_table  # noqa: PLC0415
 
-    sheets = [make_sheet(result, view) for result in results]  # all of them before the first is shown
-    for number, sheet in enumerate(sheets):
+    for number, sheet in enumerate(_sheets(results, view)):
         yield "\n" if number else ""
         yield render_table(sheet, terminal)
 
@@ -101,10 +114,8 @@ def _document(module: str) -> Render:
     """Make the rendering of sheets by a module whose one function is called after it."""
 
     def render(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str | bytes]:
-        from attncli.blocks import make_sheet  # noqa: PLC0415
-
         draw = getattr(import_module(f"attncli.render.{module}"), f"render_{module}")
-        for number, sheet in enumerate([make_sheet(result, view) for result in results]):
+        for number, sheet in enumerate(_sheets(results, view)):
             yield "\n" if number else ""
             yield from draw(sheet, terminal)
 
@@ -113,14 +124,14 @@ def _document(module: str) -> Render:
 
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
-    "json": Format((".json",), _json, single=True),
-    "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
-    "csv": Format((".csv",), _csv, single=True),
-    "tsv": Format((".tsv",), _tsv, single=True),
+    "json": Format((".json",), _json, single=True, data=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True),
+    "csv": Format((".csv",), _csv, single=True, data=True),
+    "tsv": Format((".tsv",), _tsv, single=True, data=True),
     "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
     "latex": Format((".tex",), _document("latex"), paper=True),
     "svg": Format((".svg",), _document("svg"), single=True, paper=True),
     "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
-    "npz": Format((".npz",), _npz, binary=True, single=True),
-    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True),
+    "npz": Format((".npz",), _npz, binary=True, single=True, data=True),
+    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True),
 }

@@ -53,7 +53,8 @@ def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
         yield pictures(block.matrices, setting)
     else:
         yield _tables(block, setting)
-    cut = [m for m in block.matrices if m.kind is Kind.WEIGHTS and hidden_cells(m, full=sheet.full)]
+    weights = [m for m in block.matrices if m.kind is Kind.WEIGHTS and not m.blank]
+    cut = [matrix for matrix in weights if hidden_cells(matrix, full=sheet.full)]
     if cut:
         yield packed([_in_words(matrix, setting) for matrix in cut], setting.width, gap=_GAP)
     hidden = sum(hidden_cells(matrix, full=sheet.full) for matrix in block.matrices)
@@ -157,5 +158,5 @@ def _scales(block: Block, setting: Setting) -> Iterator[str]:
     if setting.forms[matrix.name].percent and matrix.array.shape[1] > FEW and not is_drawn(matrix, setting):
         yield "in %"
     compared = len(block.matrices) > 1 or matrix.array.shape[1] > FEW
-    if matrix.kind is Kind.SCORES and setting.terminal.shaded and compared:
+    if matrix.kind is Kind.SCORES and setting.terminal.shaded and compared and not matrix.blank:
         yield f"±{setting.forms[matrix.name](setting.limits[matrix.name])}"

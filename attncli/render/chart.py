@@ -10,7 +10,7 @@ import numpy as np
 from attncli.render.block import setting_of
 from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
 from attncli.render.columns import Setting
-from attncli.render.digits import suited
+from attncli.render.digits import BLANK, suited
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
@@ -129,6 +129,8 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
     number = float(matrix.array[i, j])
     if matrix.hidden is not None and matrix.hidden[i, j]:
         return Cell("−∞" if number else "·", faint=True)
+    if matrix.blank:
+        return Cell(BLANK)
     terminal = setting.terminal
     text = setting.forms[matrix.name](number)
     if matrix.kind is Kind.WEIGHTS:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
-from attncli.render.digits import FEW, Form, suited
+from attncli.render.digits import BLANK, FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Role, Span, cells
@@ -97,7 +97,7 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
-    if setting.looks and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
+    if setting.looks and not matrix.blank and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
         yield _looks(matrix, setting)
 
 
@@ -146,6 +146,8 @@ class _Cells:
         number = float(self._matrix.array[i, j])
         if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
             return Span(spell("−∞" if number else "·", terminal) + star, "faint")
+        if self._matrix.blank:
+            return Span(BLANK + star)
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
         return Span(text, self._role(number), bold=best, heat=self._heat(number))

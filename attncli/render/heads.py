@@ -27,7 +27,12 @@ _GAP = 4
 def is_drawn(matrix: Matrix, setting: Setting) -> bool:
     """Tell whether a matrix is a picture rather than a table: large weights, where there are colours."""
     terminal = setting.terminal
-    drawable = matrix.kind is Kind.WEIGHTS and terminal.shaded and terminal.unicode and not setting.full
+    drawable = (
+        matrix.kind is Kind.WEIGHTS
+        and terminal.shaded
+        and terminal.unicode
+        and not (setting.full or matrix.blank)
+    )
     return drawable and max(matrix.array.shape) > _NUMBERS
 
 

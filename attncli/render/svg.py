@@ -75,7 +75,11 @@ def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
 def _matrices(block: Block, sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
     setting = setting_of(block, sheet, page, page.width)
     for matrix in block.matrices:
-        if matrix.kind is Kind.WEIGHTS and max(matrix.array.shape) > _NUMBERS and not sheet.full:
+        if (
+            matrix.kind is Kind.WEIGHTS
+            and max(matrix.array.shape) > _NUMBERS
+            and not (sheet.full or matrix.blank)
+        ):
             yield _squares(matrix, page)
         else:
             yield _table(chart_of(matrix, setting), matrix)
@@ -115,7 +119,7 @@ def _table(chart: Chart, matrix: Matrix) -> _Drawing:
     for i, row in enumerate(chart.rows, 1):
         body.append(_label(margin - _COLUMN, i * _ROW + 14, row.name, "be"))
         for cell, place, start, end in zip(row.cells, row.places, ends, ends[1:], strict=False):
-            named = _name(matrix, place) if place else ""
+            named = _name(matrix, place) if place and not matrix.blank else ""
             body.append(_cell(cell, start, i * _ROW, end - start, named))
     return _Drawing(ends[-1], (len(chart.rows) + 1) * _ROW, "".join(body))
 
