@@ -15,7 +15,7 @@ from attncli.about import add_commands
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
-from attncli.options import KEYS, Engine, Look, Output, Settings, expand, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
 from attncli.version import __version__
 
 if TYPE_CHECKING:  # help does not wait for NumPy
@@ -44,7 +44,7 @@ app = typer.Typer(
 
 
 def _size(option: str, text: str) -> Any:
-    return typer.Option(option, metavar="N", min=1, help=text)
+    return typer.Option(option, metavar="N", min=1, max=LARGEST, help=text)
 
 
 def _show_version(wanted: bool) -> None:
@@ -287,7 +287,7 @@ def _all_there(result: Result, stages: Iterable[str]) -> None:
     names = [record.stage.name for record in result.records]
     for stage in stages:
         if stage not in names and getattr(result.problem, stage, None) is None:
-            raise InputError(f"this problem has no stage {stage}", context=f"it has {', '.join(names)}")
+            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

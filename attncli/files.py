@@ -30,12 +30,12 @@ def check_target(name: str, inputs: Iterable[str]) -> None:
     """
     with _naming(name):
         found = _status(name)
-    if name.endswith(("/", os.sep)) or (found and stat.S_ISDIR(found.st_mode)):
-        raise _refused(name, "it is a directory")
-    if found is None:
-        _check_folders(name)
-    elif not os.access(name, os.W_OK):
-        raise _refused(name, "it is write-protected")
+        if name.endswith(("/", os.sep)) or (found and stat.S_ISDIR(found.st_mode)):
+            raise _refused(name, "it is a directory")
+        if found is None:
+            _check_folders(name)
+        elif not os.access(name, os.W_OK):
+            raise _refused(name, "it is write-protected")
     for each in inputs:
         if found and stat.S_ISREG(found.st_mode) and _is_same(found, each):
             spelling = "" if each == name else f", which {_quoted(name)} leads to,"

@@ -60,6 +60,7 @@ class Key:
         records: For `Kind.RECORD`, the class that declares its keys, under the empty name; for
             `Kind.VARIANT`, the class, or the kind of value, of each choice that has settings.
         names: For `Kind.NAMED_CHOICES`, the names that the mapping may have; empty takes any.
+        words: For arrays, what may stand for one whose shape follows from the others.
         array: Whether an array may stand here as well.
         several: Whether a list of values may stand here as well.
         section: Heading of the group of keys that starts here.
@@ -74,6 +75,7 @@ class Key:
     above: float | None = None
     records: Mapping[str, type | Kind] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     array: bool = False
     several: bool = False
     section: str = ""

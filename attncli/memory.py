@@ -26,8 +26,8 @@ PASSING = 2
 def require_stages(inputs: Inputs, dtype: str, *, large_details: bool = False) -> None:
     """Refuse a problem whose stages would not fit in memory.
 
-    Counted is what has a number for each query and key. Everything else is no larger than the
-    inputs, which are in memory already.
+    Counted is what has a number for each query and key, and what weights make of the tokens'
+    vectors. Everything else is no larger than the inputs, which are in memory already.
 
     Args:
         inputs: What is to be computed.
@@ -37,16 +37,23 @@ def require_stages(inputs: Inputs, dtype: str, *, large_details: bool = False) -
     Raises:
         UnavailableError: It would not fit; the message says what would.
     """
-    size = _batch(inputs) * inputs.num_heads * inputs.seq_q * inputs.seq_k * (8 if dtype == "float64" else 4)
+    unit = _batch(inputs) * (8 if dtype == "float64" else 4)
+    size = unit * inputs.num_heads * inputs.seq_q * inputs.seq_k
     count = _stages(inputs) + PASSING + (_details(inputs) if large_details else 0)
-    need, left = count * size, available()[0]
+    projected = unit * _projected(inputs)
+    need, left = count * size + projected, available()[0]
     fixes = [f"a sequence of at most {_fitting(max(inputs.seq_q, inputs.seq_k), left / max(need, 1))} tokens"]
+    if projected > left:
+        fixes = ["weights with fewer columns"]
     if dtype == "float64" and need / 2 <= left:
         fixes.append("--dtype float32, which takes half")
     if large_details:
         fixes.append("leave out --detail")
     pairs = f"{inputs.seq_q} queries × {inputs.seq_k} keys"
-    require(need, f"{pairs} take {gib(size)} in each of {count} stages and steps", fix=", or ".join(fixes))
+    what = f"{pairs} take {gib(size)} in each of {count} stages and steps"
+    if projected > size:
+        what += f"\nwhat the weights make of them takes {gib(projected)}"
+    require(need, what, fix=", or ".join(fixes))
 
 
 def _fitting(tokens: int, share: float) -> int:
@@ -142,6 +149,19 @@ def _batch(inputs: Inputs) -> int:
     arrays = [value.array for value in values if isinstance(value, Value)]
     shapes = [array.shape for array in arrays if hasattr(array, "shape")]
     return max((shape[0] for shape in shapes if len(shape) > 2), default=1)  # noqa: PLR2004  (batch, seq, dim)
+
+
+def _projected(inputs: Inputs) -> int:
+    """Count the numbers of queries, keys, values and outputs that weights make, for one item of the batch."""
+    seq_q, seq_k = inputs.seq_q, inputs.seq_k
+    made = (
+        (seq_q, inputs.w_q),
+        (seq_k, inputs.w_k),
+        (seq_k, inputs.w_v),
+        (seq_q, inputs.w_v),
+        (seq_q, inputs.w_o),
+    )
+    return sum(rows * int(weight.array.shape[-1]) for rows, weight in made if weight)
 
 
 def _stages(inputs: Inputs) -> int:

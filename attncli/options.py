@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-import attncli.core.attention  # noqa: F401  (declares the stages)
 from attncli.backends import BACKENDS
-from attncli.errors import InputError
+from attncli.core.attention import ORDER
+from attncli.errors import InputError, Place
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
 from attncli.render.colors import PALETTES
@@ -27,10 +28,13 @@ from attncli.trace import STAGES
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
     from attncli.sheet import View
 
-__all__ = ["Engine", "Look", "Output", "Settings", "expand", "one_of"]
+__all__ = ["LARGEST", "Engine", "Look", "Output", "Settings", "expand", "no_stage", "one_of"]
 
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
+LARGEST = 2**63 - 1
+"""The largest number of anything that an option takes; a longer one cannot even be said in GiB."""
+
 COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
 
@@ -58,7 +62,9 @@ class Settings:
     ] = None
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
-    heads: Annotated[int | None, typer.Option("--heads", metavar="N", help=KEYS["num_heads"].help)] = None
+    heads: Annotated[
+        int | None, typer.Option("--heads", metavar="N", min=1, max=LARGEST, help=KEYS["num_heads"].help)
+    ] = None
     dtype: Annotated[
         str | None,
         one_of("--dtype", KEYS["dtype"].choices, "Precision of all stages; --set dtype={qk: …} has parts."),
@@ -85,6 +91,20 @@ class Engine:
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda|cuda:1|mps", help="Where to compute.")
     ] = "auto"
+
+
+def no_stage(
+    name: str, known: Sequence[str], there: str = "there is", option: str = "--stages"
+) -> InputError:
+    """Make the error for a stage that is not among those that there are; sheets say softmax, or A."""
+    symbols = {STAGES[each].symbol: each for each in known if each in STAGES} | {"softmax": "weights"}
+    near = symbols.get(name) or next(iter(get_close_matches(name, known, 1)), None)
+    return InputError(
+        f"{there} no stage {quote(name)}",
+        context=f"stages: {', '.join(known)}",
+        fix=f"did you mean {near}?" if near else "attn stages says what each is",
+        place=Place(f"{option} {name}"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +154,7 @@ class Look:
         Raises:
             InputError: One is neither a stage nor an array of the problem file.
         """
-        return None if self.stages is None else _names(self.stages)
+        return None if self.stages is None else _names("--stages", self.stages)
 
     def view(self, batch: int | None = None) -> View:
         """Return the same for whoever lays out tables."""
@@ -154,18 +174,18 @@ class Look:
             mean_heads=self.mean_heads,
             heads_view=self.heads_view,
             percent=self.percent,
-            blank=_names(self.blank) if self.blank else (),
+            blank=_names("--blank", self.blank) if self.blank else (),
             answers=self.answers,
         )
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _names(option: str, text: str) -> tuple[str, ...]:
     """Read a list of stages, or arrays of the problem file."""
     names = tuple(name.strip() for name in text.split(","))
     arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
     for name in names:
         if name not in STAGES and name not in arrays:
-            raise InputError(f"there is no stage {quote(name)}", context=f"stages: {', '.join(STAGES)}")
+            raise no_stage(name, [each for part in ORDER.values() for each in part], option=option)
     return names
 
 

@@ -104,19 +104,21 @@ class Problem:
         Kind.LABELS, "Labels of the keys in cross-attention.", default="0, 1, 2, …"
     )
 
-    X: Array | str | None = key(Kind.ARRAY, "One vector for each token.", section="Where the data starts")
-    context: Array | Mapping[str, Array] | str | None = key(
-        Kind.SOURCES, "The vectors that keys and values come from, instead of X.", default="X"
+    X: Array | str | None = key(
+        Kind.ARRAY, "One vector for each token.", words=WORDS, section="Where the data starts"
     )
-    W_Q: Array | str | None = key(Kind.ARRAY, "Weight of the queries: Q = X·W_Q.")
-    W_K: Array | str | None = key(Kind.ARRAY, "Weight of the keys.")
-    W_V: Array | str | None = key(Kind.ARRAY, "Weight of the values.")
-    b_Q: Array | str | None = key(Kind.ARRAY, "Bias of the queries.")
-    b_K: Array | str | None = key(Kind.ARRAY, "Bias of the keys.")
-    b_V: Array | str | None = key(Kind.ARRAY, "Bias of the values.")
-    Q: Array | str | None = key(Kind.ARRAY, "Queries, when they are given rather than computed.")
-    K: Array | str | None = key(Kind.ARRAY, "Keys.")
-    V: Array | str | None = key(Kind.ARRAY, "Values; without them the last stage is weights.")
+    context: Array | Mapping[str, Array] | str | None = key(
+        Kind.SOURCES, "The vectors that keys and values come from, instead of X.", default="X", words=WORDS
+    )
+    W_Q: Array | str | None = key(Kind.ARRAY, "Weight of the queries: Q = X·W_Q.", words=WORDS)
+    W_K: Array | str | None = key(Kind.ARRAY, "Weight of the keys.", words=WORDS)
+    W_V: Array | str | None = key(Kind.ARRAY, "Weight of the values.", words=WORDS)
+    b_Q: Array | str | None = key(Kind.ARRAY, "Bias of the queries.", words=WORDS)
+    b_K: Array | str | None = key(Kind.ARRAY, "Bias of the keys.", words=WORDS)
+    b_V: Array | str | None = key(Kind.ARRAY, "Bias of the values.", words=WORDS)
+    Q: Array | str | None = key(Kind.ARRAY, "Queries, when they are given rather than computed.", words=WORDS)
+    K: Array | str | None = key(Kind.ARRAY, "Keys.", words=WORDS)
+    V: Array | str | None = key(Kind.ARRAY, "Values; without them the last stage is weights.", words=WORDS)
     scores: Array | None = key(Kind.ARRAY, "Raw scores Q·Kᵀ, when they are what is known.")
     scaled: Array | None = key(Kind.ARRAY, "Scores after scaling.")
     masked: Array | None = key(Kind.ARRAY, "Scores after scaling and mask; may hold -inf.")
@@ -133,8 +135,8 @@ class Problem:
     past: Mapping[str, Array] | None = key(
         Kind.CACHE, "Keys and values of earlier tokens, {K: …, V: …}, put before the new ones."
     )
-    W_O: Array | str | None = key(Kind.ARRAY, "Weight of the output, after the heads.")
-    b_O: Array | str | None = key(Kind.ARRAY, "Bias of the output.")
+    W_O: Array | str | None = key(Kind.ARRAY, "Weight of the output, after the heads.", words=WORDS)
+    b_O: Array | str | None = key(Kind.ARRAY, "Bias of the output.", words=WORDS)
 
     x_layout: str | None = key(
         Kind.AXES,

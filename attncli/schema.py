@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from attncli.draw import DISTRIBUTIONS
-from attncli.problem import WORDS, Key, Kind, Mask, Problem, keys
+from attncli.problem import Key, Kind, Mask, Problem, keys
 
 __all__ = ["FRAGMENTS", "problem_schema"]
 
@@ -36,7 +36,7 @@ def problem_schema() -> Schema:
         "description": "One attention problem: matrices, and how they are used.",
         **_mapping(Problem),
         "minProperties": 1,
-        "$defs": {"text": _text(), "rows": _rows(), "random": _random(), **_nested()},
+        "$defs": {"rows": _rows(), "random": _random(), **_nested()},
     }
 
 
@@ -70,10 +70,6 @@ def _any(*schemas: Schema) -> Schema:
 
 def _some(item: Schema) -> Schema:
     return {"type": "array", "items": item, "minItems": 1}
-
-
-def _text() -> Schema:
-    return _any({"enum": list(WORDS)}, _ref("rows"))
 
 
 def _rows() -> Schema:
@@ -163,6 +159,11 @@ def _by_name(key: Key, value: Schema) -> Schema:
     return _any(*value.get("anyOf", [value]), each)
 
 
+def _array(key: Key) -> Schema:
+    """Take an array, or a word where its shape follows from the others."""
+    return _any(*([{"enum": list(key.words)}] if key.words else ()), *_ARRAY["anyOf"])
+
+
 def _record(key: Key) -> Schema:
     return _mapping(cast("type", key.records[""]))
 
@@ -188,16 +189,16 @@ def _variant(key: Key) -> Schema:
     return _any(*one, _some(_any(*one))) if key.several else _any(*one)
 
 
-_ARRAY = _any(_ref("numbers"), _ref("text"), _ref("random"))
+_ARRAY = _any(_ref("numbers"), _ref("rows"), _ref("random"))
 _CACHE = _fixed(K=_ARRAY, V=_ARRAY)
 # YAML calls some texts numbers, truth values or null; the reader takes them as they are written.
 _TEXT: Schema = {"type": ["string", "number", "boolean", "null"]}
 
 FRAGMENTS: Mapping[Kind, Callable[[Key], Schema]] = MappingProxyType(
     {
-        Kind.ARRAY: lambda _: _ARRAY,
+        Kind.ARRAY: _array,
         Kind.BOOLEANS: lambda _: _any(_ref("truths"), _ref("rows")),
-        Kind.SOURCES: lambda _: _any(*_ARRAY["anyOf"], _CACHE),
+        Kind.SOURCES: lambda key: _any(*_array(key)["anyOf"], _CACHE),
         Kind.LABELS: lambda _: _some(_TEXT),
         Kind.TEXT: lambda _: _TEXT,
         Kind.INTEGER: _integer,

@@ -611,3 +611,18 @@ def test_a_square_weight_is_noted_with_its_reading() -> None:
     assert note.startswith("W_Q, W_K are square and read as y = xW; for nn.Linear's y = xWᵀ say")
     assert not resolve(Problem(X=X, W_Q=square, W_K=square, W_V=square, weight_layout="in out")).notes
     assert not resolve(Problem(X=X, **W)).notes
+
+
+@pytest.mark.parametrize(
+    "start",
+    [{"scores": X, "scale": "none"}, {"scaled": X}, {"Q": X, "K": np.eye(X.shape[1]), "scale": "none"}],
+)
+def test_scores_are_capped_and_biased_wherever_the_problem_starts(start: dict[str, Any]) -> None:
+    """A softcap and a bias act on scaled scores, whether these were computed or given."""
+    bias = np.arange(X.size).reshape(X.shape) / 7
+    np.testing.assert_allclose(stage("softcapped", **start, softcap=2.0), 2 * np.tanh(X / 2), rtol=1e-14)
+    np.testing.assert_allclose(
+        stage("biased", **start, softcap=2.0, bias=bias), 2 * np.tanh(X / 2) + bias, rtol=1e-14
+    )
+    before = stage("softcapped", **start, softcap=2.0, bias=bias, bias_position="before_softcap")
+    np.testing.assert_allclose(before, 2 * np.tanh((X + bias) / 2), rtol=1e-14)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from attncli.draw import DISTRIBUTIONS, draw
 from attncli.errors import InputError, Path, cell_name
-from attncli.problem import WORDS
 from attncli.readers import block, nested
 from attncli.readers.files import FORMATS, is_reference, read_reference
 from attncli.readers.numbers import NotANumber, number, odd_characters
@@ -20,7 +19,7 @@ from attncli.readers.scalars import check_names, choice, integer, integers
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["boolean_array", "cells", "number_array", "number_array_or_word"]
+__all__ = ["boolean_array", "cells", "number_array"]
 
 _MAX_DRAWN = 2**28  # numbers, or 2 GiB of float64
 _RANDOM = ("shape", "seed", "distribution")
@@ -49,13 +48,6 @@ def number_array(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[Any]:
         return _drawn(value, path)
     array = _converted(value, path, folder, nested.floats)
     return array.astype(np.float64) if array.dtype == np.bool_ else array
-
-
-def number_array_or_word(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[Any] | str:
-    """Read an array of numbers, or a word that stands for one: identity, zeros, ones."""
-    if isinstance(value, str) and value.strip() in WORDS:
-        return value.strip()
-    return number_array(value, path, folder)
 
 
 def boolean_array(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[np.bool_]:

@@ -52,7 +52,9 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> list[list[str]]:
 
 def _rows(text: str, file: pathlib.Path, path: Path) -> tuple[list[list[str]], list[int]]:
     """Return the rows that are not blank, and the line on which each stands."""
-    reader = csv.reader(text.splitlines(), delimiter=_DELIMITERS[file.suffix.lower()], strict=True)
+    reader = csv.reader(
+        text.splitlines(keepends=True), delimiter=_DELIMITERS[file.suffix.lower()], strict=True
+    )
     rows: list[list[str]] = []
     lines: list[int] = []
     try:

@@ -107,7 +107,14 @@ def _split(text: str) -> tuple[str, str, str]:
 
 def _check_regular(file: pathlib.Path, name: str, path: Path) -> None:
     """Refuse what would hang or never end, and Git LFS's stand-ins, before a reader opens it."""
-    mode = file.stat().st_mode
+    try:
+        mode = file.stat().st_mode
+    except ValueError:  # a zero character, or half of a surrogate pair
+        raise InputError(
+            f"{cell_name(path)}: {quote(name, limit=80)} holds a character that no file name has",
+            path=path,
+            fix="name a file",
+        ) from None
     if not stat.S_ISREG(mode):
         kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file (a pipe or a device)"
         raise InputError(

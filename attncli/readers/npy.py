@@ -6,6 +6,7 @@ import math
 import pathlib
 import tokenize
 import warnings
+from collections.abc import Sequence
 from typing import IO, Literal, NamedTuple
 
 import numpy as np
@@ -16,9 +17,12 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.readers.dtypes import bfloat16, refuse_dtype, widened
 from attncli.text import quote
 
-__all__ = ["Header", "read", "read_header"]
+__all__ = ["Header", "is_shape", "read", "read_header"]
 
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+
+# The header is Python, and each way to fail at parsing it has an error of its own.
+_UNPARSED = (ValueError, TypeError, SyntaxError, EOFError, tokenize.TokenError, RecursionError, MemoryError)
 
 
 class Header(NamedTuple):
@@ -82,13 +86,13 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
             shape, fortran, dtype = _HEADERS[npy_format.read_magic(stream)](stream)
     except KeyError:
         raise _damaged(name, path, "its format is newer than 2.0") from None
-    except (ValueError, TypeError, SyntaxError, EOFError, tokenize.TokenError) as error:
-        raise _damaged(name, path, str(error).splitlines()[0]) from error
+    except _UNPARSED as error:
+        raise _damaged(name, path, (str(error) or type(error).__name__).splitlines()[0]) from error
     if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
         dtype = bfloat16
     refuse_dtype(dtype, name, path)
-    if any(length < 0 for length in shape):
-        raise _damaged(name, path, f"its header gives the negative shape {shape}")
+    if not is_shape(shape):
+        raise _damaged(name, path, f"its header gives the shape {shape}, which no array has")
     offset = stream.tell()
     needed = math.prod(shape) * dtype.itemsize
     if needed > size - offset:
@@ -96,6 +100,15 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
             name, path, f"its header promises {needed:,} bytes of numbers, and {size - offset:,} are there"
         )
     return Header(shape, "F" if fortran else "C", dtype, offset)
+
+
+def is_shape(lengths: Sequence[int]) -> bool:
+    """Tell whether there can be an array of this shape, without making it."""
+    try:
+        np.broadcast_to(np.float64(0), tuple(lengths))
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _damaged(name: str, path: Path, why: str) -> InputError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import pathlib
 import zipfile
-import zlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +36,14 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
     try:
         with zipfile.ZipFile(file) as archive:
             return _member(archive, name, file.name, path)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (InputError, MemoryError, FileNotFoundError, PermissionError):
+        raise
+    except (
+        Exception
+    ) as error:  # zipfile and each way of packing have errors of their own for a damaged archive
         raise InputError(
-            f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: {error}",
+            f"{cell_name(path)}: {quote(file.name, marks='')} is not a whole .npz file: "
+            f"{quote(str(error), limit=120, marks='')}",
             path=path,
             fix="write it again with numpy.savez",
         ) from error

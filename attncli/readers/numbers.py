@@ -105,6 +105,8 @@ def _from_text(text: str) -> float:
         result = _term(top) / _term(bottom) if slash else _term(clean)
     except ZeroDivisionError:
         raise NotANumber(f"divides by zero: {quote(text)}", "write inf or nan, if that is meant") from None
+    except NotANumber:
+        raise
     except ValueError:
         raise _reason(text, clean) from None
     if math.isinf(result):
@@ -118,7 +120,9 @@ def _term(text: str) -> float:
         return float(match[1] + "1") * math.sqrt(_term(match[2]))
     if not _DECIMAL.fullmatch(text):
         raise ValueError(text)
-    return float(text)
+    if math.isinf(result := float(text)):
+        raise _too_large(text)
+    return result
 
 
 def _reason(text: str, clean: str) -> NotANumber:

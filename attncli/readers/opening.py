@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import stat
 import sys
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import InputError, Place
+from attncli.errors import InputError, Place, UnavailableError
 from attncli.text import quote
 
 __all__ = ["MAX_BYTES", "STDIN", "decode", "os_fault", "read_bytes"]
@@ -75,18 +76,22 @@ def _too_large(name: str) -> InputError:
     )
 
 
-def os_fault(error: OSError, name: str, *, what: str = "") -> InputError:
+def os_fault(error: OSError, name: str, *, what: str = "") -> InputError | UnavailableError:
     """Say in one sentence why the system refused to open or read ``name``."""
+    said = error.strerror or str(error)
     reason = {
         FileNotFoundError: "there is no such file",
         IsADirectoryError: "it is a directory",
         PermissionError: "its permissions forbid it",
-    }.get(type(error), error.strerror or str(error))
-    return InputError(f"{what}cannot read {_spoken(name)}: {reason}")
+    }.get(type(error), said[:1].lower() + said[1:])
+    kind = UnavailableError if error.errno == errno.ENOMEM else InputError
+    return kind(f"{what}cannot read {_spoken(name)}: {reason}")
 
 
 def _spoken(name: str) -> str:
-    return "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="")
+    return (
+        "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="" if name else '"')
+    )
 
 
 def decode(data: bytes, name: str) -> str:

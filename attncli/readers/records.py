@@ -53,12 +53,12 @@ def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
     if isinstance(value, Plain) and not value:
         value = {}
     if not isinstance(value, dict):
-        names = ", ".join(key.name for key in keys(declaration))
+        first, *others = keys(declaration)
         raise InputError(
             f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected",
             path=slot.path,
-            context=f"its keys: {names}",
-            fix=f"write {slot.path[-1]}: {{…: …}}",
+            context=f"its keys: {', '.join(key.name for key in (first, *others))}",
+            fix=f"write {slot.path[-1]}: {{{first.name}: {first.choices[0] if first.choices else '…'}}}",
         )
     return declaration(**parse_mapping(value, declaration, slot.path, slot.folder))
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers.dtypes import bfloat16, widened
+from attncli.readers.npy import is_shape
 from attncli.readers.npz import names_listed
 from attncli.text import quote
 
@@ -95,12 +96,12 @@ def _layout(
     """Return dtype, shape and offset of a tensor, held against the size of the file."""
     try:
         label, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
-        whole = all(type(n) is int and n >= 0 for n in (*shape, begin, end))
+        whole = all(type(n) is int and n >= 0 for n in (*shape, begin, end)) and is_shape(shape)
     except (TypeError, KeyError, ValueError):
         whole = False
     if not whole:
         raise _damaged(file, path, f"the header's entry for {quote(name)} is not valid")
-    if label not in _DTYPES:
+    if not isinstance(label, str) or label not in _DTYPES:
         raise InputError(
             f"{cell_name(path)}: {quote(name)} of {quote(file.name, marks='')} has the dtype {quote(str(label))}, "
             "which is not known",

@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
+_LARGEST = 10**18
 _MANY = 24  # names; more of them are not listed in a message
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -56,7 +57,7 @@ def real(value: Tree, path: Path) -> float:
         raise InputError(
             f"{cell_name(path)} is NaN where a number was expected", path=path, fix="write a number"
         )
-    return result
+    return result + 0.0  # −0 + 0 is 0, which is how it is shown
 
 
 def integer(value: Tree, path: Path, *, minimum: float | None = None) -> int:
@@ -65,17 +66,19 @@ def integer(value: Tree, path: Path, *, minimum: float | None = None) -> int:
     Raises:
         InputError: If it is not whole, or below the minimum.
     """
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        result = int(value)
+    result: int | None
+    if type(value) is int or (isinstance(value, str) and _WHOLE.fullmatch(value.strip())):
+        result = int(value)  # not by way of float, which has no room for more than 2⁵³
     else:
         as_real = real(value, path)
-        if not as_real.is_integer() or abs(as_real) >= 2**63:
-            raise InputError(
-                f"{cell_name(path)} is {found(value)}, not a whole number",
-                path=path,
-                fix="write a whole number",
-            )
-        result = int(as_real)
+        result = int(as_real) if as_real.is_integer() else None
+    if result is None or abs(result) >= _LARGEST:
+        raise InputError(
+            f"{cell_name(path)} is {found(value)}, not a whole number"
+            + (" of at most 18 digits" if result else ""),
+            path=path,
+            fix="write a whole number",
+        )
     if minimum is not None and result < minimum:
         raise InputError(
             f"{cell_name(path)} is {result}, and must be at least {minimum:g}",

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Expected, Key, Kind
-from attncli.readers.arrays import boolean_array, number_array, number_array_or_word
+from attncli.readers.arrays import boolean_array, number_array
 from attncli.readers.expected import expected
 from attncli.readers.labels import labels
 from attncli.readers.scalars import (
@@ -52,7 +52,9 @@ Parser: TypeAlias = Callable[[Tree, Slot], Any]
 
 
 def _array(value: Tree, slot: Slot) -> Any:
-    return number_array_or_word(value, slot.path, slot.folder)
+    if isinstance(value, str) and value.strip() in slot.key.words:
+        return value.strip()
+    return number_array(value, slot.path, slot.folder)
 
 
 def _booleans(value: Tree, slot: Slot) -> Any:
@@ -146,6 +148,8 @@ def _number_or_choice(value: Tree, slot: Slot) -> float | str:
         return _number(value, slot)
     except InputError as error:
         near = nearest(value, choices) if isinstance(value, str) else None
+        if "none" in choices and str(value).strip().lower() in {"false", "off", "no", "null", "~"}:
+            near = "none"
         error.context = f"a number, or one of: {', '.join(choices)}"
         error.fix = f"did you mean {near}?" if near else error.fix
         raise
@@ -212,6 +216,8 @@ def _anything(value: Tree, slot: Slot) -> Any:
         return {name: _anything(item, slot) for name, item in value.items()}
     if isinstance(value, list):
         return [_anything(item, slot) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        real(value, slot.path)  # refuses what JSON's 1e400 has become, which nobody wrote
     return str(value) if isinstance(value, str) else value
 
 

@@ -48,8 +48,8 @@ def pictures(matrices: Sequence[Matrix], setting: Setting) -> Box:
 
 def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     """Draw the weights of every head in little, with how far its queries spread their attention."""
-    drawn = [pooled(matrix, _SMALL) for matrix in matrices]
     wide = 2 if setting.terminal.shaded or max(matrices[0].array.shape) <= _NUMBERS else 1
+    drawn = [pooled(matrix, min(_SMALL, setting.width // wide)) for matrix in matrices]
     boxes = (
         stacked(
             [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.render.box import Box
+from attncli.render.box import Box, stacked, wrapped
 from attncli.render.columns import Setting
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Span, cells, cut
@@ -34,7 +34,8 @@ def strongest(matrix: Matrix, setting: Setting) -> Box:
     head = spell(f"{part}strongest of {chosen.sum():,} pairs{which}", setting.terminal)
     if not chosen.any():
         return Box(())
-    return Box((((Span(head, bold=True)),), *_rows(matrix, chosen, setting)))
+    named = wrapped([(Span(head, bold=True),)], setting.width)
+    return stacked([named, Box(tuple(_rows(matrix, chosen, setting)))])
 
 
 def habits(matrix: Matrix, setting: Setting) -> Box:
@@ -48,7 +49,8 @@ def habits(matrix: Matrix, setting: Setting) -> Box:
         "the one before": np.diagonal(weights, -1),
     }
     said = ", ".join(f"{100 * share.mean():.1f}% on {name}" for name, share in shares.items())
-    return Box(((Span("on average ", bold=True), Span(spell(said, setting.terminal))),))
+    line = [(Span("on average", bold=True),), (Span(spell(said, setting.terminal)),)]
+    return wrapped(line, setting.width, gap=1)
 
 
 def _is_of_itself(matrix: Matrix) -> bool:

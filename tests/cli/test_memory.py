@@ -101,3 +101,18 @@ def test_control_groups_are_asked(tmp_path: Path, version: str, names: tuple[str
     (tmp_path / "own").write_text(version + "\n")
     found = list(memory._control_group(tmp_path, tmp_path / "own"))
     assert min(found) == (500, "limit of the control group")
+
+
+def test_what_weights_make_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few tokens and wide weights need memory too: Q, K and V, and the outputs of the heads and after W_O."""
+    (folder / "wide.yaml").write_text(
+        "X: [[1], [2]]\ncontext: [[1]]\nW_Q: [[1, 2, 3]]\nW_K: [[1, 2, 3]]\nW_V: [[1, 2, 3, 4]]\n"
+        f"W_O: {[[1] * 5] * 4}"
+    )
+    inputs = resolve(load("wide.yaml")[0]).inputs
+    need = 8 * ((3 + memory.PASSING) * 2 + 2 * 3 + 3 + 4 + 2 * 4 + 2 * 5)
+    limit(monkeypatch, need)
+    memory.require_stages(inputs, "float64")
+    limit(monkeypatch, need - 1)
+    with pytest.raises(UnavailableError, match=r"what the weights make of them takes 0\.0 GiB"):
+        memory.require_stages(inputs, "float64")

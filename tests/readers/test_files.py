@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import struct
@@ -92,7 +93,7 @@ def test_relative_to_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("data", "match"),
     [
-        (header("(-1, 3)"), "negative shape"),
+        (header("(-1, 3)"), r"shape \(-1, 3\), which no array has"),
         (header("(1000000, 1000000)"), "promises 8,000,000,000,000 bytes of numbers, and 0 are there"),
         (header("(2, 2)") + bytes(31), "promises 32 bytes of numbers, and 31"),
         (header("(2,)", "'|O'") + bytes(99), "holds Python objects"),
@@ -101,6 +102,11 @@ def test_relative_to_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         (header("(2,)", "'<m8[s]'") + bytes(99), "holds time spans"),
         (header("(2,)", "[('a', '<f8')]") + bytes(99), "holds records"),
         (header("(2, 0)"), "holds no numbers"),
+        (header(f"(0, {2**62})"), "which no array has"),
+        (header(f"(0, {10**30})"), "which no array has"),
+        (header("(True, 2)"), "which no array has"),
+        (header(str((1,) * 65)), r"its header gives the shape \(1, 1, "),
+        (header("-" * 9000 + "1"), "is not a whole .npy file"),
         (header("()") + bytes(8), "0-D"),
         (header("(1"), "is not a whole .npy file"),
         (header("__import__('os')"), "is not a whole .npy file"),
@@ -156,6 +162,24 @@ def test_npz_damaged(tmp_path: Path) -> None:
         read_x(tmp_path, "d.npz")
 
 
+@pytest.mark.parametrize(
+    "packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_npz_with_any_byte_changed(tmp_path: Path, packing: int) -> None:
+    """Whichever byte of an archive is wrong, it is read as it was or refused, however it is packed."""
+    stream = io.BytesIO()
+    np.save(stream, MATRIX.astype(float))
+    with zipfile.ZipFile(tmp_path / "d.npz", "w", packing) as archive:
+        archive.writestr("X.npy", stream.getvalue())
+    data = (tmp_path / "d.npz").read_bytes()
+    for at in range(len(data)):
+        (tmp_path / "d.npz").write_bytes(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
+        try:
+            np.testing.assert_array_equal(read_x(tmp_path, "d.npz"), MATRIX)
+        except InputError as error:
+            assert "d.npz" in str(error)  # noqa: PT017
+
+
 def safetensors(entry: Any, data: bytes = bytes(8)) -> bytes:
     text = json.dumps(entry).encode() if not isinstance(entry, bytes) else entry
     return struct.pack("<Q", len(text)) + text + data
@@ -170,6 +194,8 @@ def safetensors(entry: Any, data: bytes = bytes(8)) -> bytes:
         (safetensors([1]), "its header is not a mapping"),
         (safetensors({"X": 1}), 'entry for "X" is not valid'),
         (safetensors({"X": {"dtype": "F64", "shape": [-1], "data_offsets": [0, 8]}}), "is not valid"),
+        (safetensors({"X": {"dtype": "F64", "shape": [0, 2**62], "data_offsets": [0, 0]}}), "is not valid"),
+        (safetensors({"X": {"dtype": [], "shape": [1], "data_offsets": [0, 8]}}), r'has the dtype "\[\]"'),
         (safetensors({"X": {"dtype": "F3", "shape": [1], "data_offsets": [0, 8]}}), 'has the dtype "F3"'),
         (safetensors({"X": {"dtype": "F64", "shape": [2], "data_offsets": [0, 8]}}), "does not agree with its shape"),
         (safetensors({"X": {"dtype": "F64", "shape": [2], "data_offsets": [0, 16]}}), "cut short"),
@@ -195,6 +221,7 @@ def test_safetensors_refused(tmp_path: Path, data: bytes, match: str) -> None:
         ("pipe.npy", "pipe.npy is not a regular file"),
         ("x.npy#q", "holds one array"),
         ("x.npz#", "a name must follow the #"),
+        (r"a\0.npy", r"a<U\+0000>\.npy.* holds a character that no file name has"),
     ],
 )
 def test_references_refused(tmp_path: Path, reference: str, match: str) -> None:
@@ -250,6 +277,7 @@ def test_csv(tmp_path: Path, name: str, text: str, expected: list[list[float]]) 
         ("1 2\n3 4\n", "more than one number"),
         ("\n\n", "is empty"),
         ('1,"2\n', "cannot be read"),
+        ('"1\n2",3\n', 'holds more than one number: "1⏎2"'),
     ],
 )
 def test_csv_refused(tmp_path: Path, text: str, match: str) -> None:

@@ -63,6 +63,7 @@ REFUSED = {
     "1/0": "divides by zero",
     "1/2/3": "not a number",
     "1e400": "too large",
+    "1/1e400": "too large",
     "–1": r"U\+2013 EN DASH",
     "abc": 'not a number: "abc"',
     "2024-01-01": "not a number",

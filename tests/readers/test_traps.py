@@ -25,7 +25,7 @@ REFUSED = {
     "b14.yaml": r"zerod\.npy holds a 0-D array",
     "b15.yaml": r"fived\.npy holds a 5-D array",
     "b19b.yaml": r"lfs\.safetensors .*Git LFS[\s\S]*git lfs pull",
-    "b20b.yaml": r"negshape\.npy .*negative shape",
+    "b20b.yaml": r"negshape\.npy .*shape \(-",
     "b21.yaml": r'nokey\.npz holds no array named "X"[\s\S]*W_Q, W_K',
     "b27.yaml": r"trunc\.safetensors .*cut short",
     "b32.yaml": r"semi\.csv has semicolons and decimal commas",

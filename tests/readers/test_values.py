@@ -11,10 +11,13 @@ import pytest
 
 from attncli.draw import draw
 from attncli.errors import InputError
-from attncli.problem import Expected, Kind, Mask, Problem
+from attncli.problem import Expected, Key, Kind, Mask, Problem, keys
 from attncli.readers.records import PARSERS
+from attncli.readers.values import Slot
 
 Read = Callable[..., Problem]
+
+WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O")
 
 BLOCKS = {
     "|\n  1 2\n  3 4\n": [[1, 2], [3, 4]],
@@ -241,6 +244,21 @@ def test_json_values(read: Read) -> None:
     assert problem.expected == {"weights": Expected([["0.50", "-Infinity"]])}
 
 
+@pytest.mark.parametrize("digits", ["9007199254740993", "999999999999999999", "-9007199254740993"])
+@pytest.mark.parametrize("name", ["p.yaml", "p.json"])
+def test_whole_numbers_are_exact(read: Read, digits: str, name: str) -> None:
+    """A whole number beyond 2⁵³ keeps its last digit, from JSON too."""
+    mask = read(f'{{"mask": {{"offset": {digits}}}}}', name=name).mask
+    assert mask == Mask(offset=int(digits))
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "p.json"])
+def test_whole_numbers_that_are_too_long(read: Read, name: str) -> None:
+    """A whole number that 64 bits have hardly room for is refused rather than rounded."""
+    with pytest.raises(InputError, match="not a whole number of at most 18 digits"):
+        read(f'{{"mask": {{"offset": {10**18}}}}}', name=name)
+
+
 @pytest.mark.parametrize(
     "text", ['{"tokens": ["\\ud800"]}', '{"tokens": [null]}', '{"X": null}', '{"name": null}']
 )
@@ -248,6 +266,32 @@ def test_json_refused(read: Read, text: str) -> None:
     """Nulls and halves of surrogate pairs are refused."""
     with pytest.raises(InputError, match=r"surrogate|null"):
         read(text, name="p.json")
+
+
+def test_words_stand_for_arrays_only_where_a_shape_follows(tmp_path: Path) -> None:
+    """Which arrays a word may stand for is declared; every other array refuses it, inside records too."""
+    slots: list[tuple[Key, tuple[str, ...]]] = [
+        (key, (key.name,)) for key in keys(Problem) if key.kind is Kind.ARRAY
+    ]
+    for outer in keys(Problem):
+        for name, record in outer.records.items():
+            if isinstance(record, type):
+                inner = (key for key in keys(record) if key.kind is Kind.ARRAY)
+                slots += [(key, (outer.name, name, key.name)) for key in inner]
+    assert {path for key, path in slots if key.words} == {(name,) for name in (*"XQKV", *WEIGHTS)}
+    for key, path in slots:
+        if key.words:
+            assert PARSERS[Kind.ARRAY]("zeros", Slot(key, path, tmp_path)) == "zeros"
+        else:
+            with pytest.raises(InputError, match='is text, "zeros", where rows of numbers were expected'):
+                PARSERS[Kind.ARRAY]("zeros", Slot(key, path, tmp_path))
+
+
+@pytest.mark.parametrize("key", ["notes", "meta"])
+def test_nothing_that_is_carried_through_becomes_infinite(read: Read, key: str) -> None:
+    """A number too large for a float is refused in free text as well."""
+    with pytest.raises(InputError, match=f"{key} is too large for float64"):
+        read(f'{{"{key}": [{{"a": 1e400}}]}}', name="p.json")
 
 
 def test_every_kind_has_a_parser() -> None:

@@ -37,6 +37,9 @@ SHEETS: dict[str, Problem] = {
     "cjk": drawn(12, tokens=CJK, mask=CAUSAL),
     "long": drawn(24, 12, mask=CAUSAL),
 }
+"""Each has golden files; `DRAWN` is too large for one."""
+
+DRAWN = drawn(70, 12, num_heads=6, mask=CAUSAL)
 
 
 def plain(text: str) -> str:
@@ -68,6 +71,17 @@ def compare(name: str, text: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         (GOLDEN / name).write_text(stable, encoding="utf-8")
     assert stable == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 300), st.booleans(), st.sampled_from([None, "256"]))
+def test_no_picture_is_wider_than_the_terminal(
+    width: int, heads_view: bool, color: Literal["256"] | None
+) -> None:
+    """Large weights, and all heads side by side, are drawn smaller where there is less room."""
+    shown = sheet(DRAWN, heads_view=heads_view, stages=("weights",))
+    text = render_table(shown, Terminal(width=width, color=color))
+    assert max(map(cell_len, plain(text).splitlines())) <= max(width, 40)
 
 
 @settings(deadline=None, max_examples=40)
