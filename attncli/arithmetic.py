@@ -110,11 +110,16 @@ def write(node: Node, style: Style) -> str:
 
 def asides(node: Node) -> list[Gather]:
     """Return what `write` shows as one number although it was gathered, in the order it was made."""
-    found: list[Gather] = []
+    found: dict[int, Gather] = {}
+    _collect(node, found)
+    return list(found.values())
+
+
+def _collect(node: Node, found: dict[int, Gather]) -> None:
     for each in _inner(node, inline=True):
-        found += asides(each)
-        found.append(each)
-    return found
+        if id(each) not in found:
+            _collect(each, found)
+            found[id(each)] = each
 
 
 def reads(node: Node, style: Style) -> Iterator[Cell]:
@@ -149,6 +154,10 @@ def _is_sum(node: Node) -> bool:
     return isinstance(node, Operate) and node.sign in "+−"
 
 
+def _is_quotient(node: Node) -> bool:
+    return isinstance(node, Operate) and node.sign == "÷"
+
+
 def _parts(node: Node) -> tuple[Node, ...]:
     if isinstance(node, Operate):
         return node.left, node.right
@@ -178,7 +187,7 @@ def _operation(node: Operate, style: Style, *, inline: bool) -> tuple[str, int]:
             return _added(left, right, style), _LOOSE
         needs = right_holds == _LOOSE or right[0] in "-−"
         return left + style.signs["−"] + (f"({right})" if needs else right), _LOOSE
-    if left_holds == _LOOSE:
+    if left_holds == _LOOSE or (node.sign == "×" and _is_quotient(node.left)):  # a ÷ b×c is misread
         left = f"({left})"
     if right_holds < _WHOLE or right[0] in "-−":
         right = f"({right})"

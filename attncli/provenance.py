@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -126,6 +127,7 @@ def _multiplied(left: Any, right: Any) -> Traced:
     value = a @ b
     lead = value.shape[:-2]
 
+    @cache
     def ask(index: Index) -> Node:
         def terms() -> list[Node]:
             *before, i, j = index
@@ -175,6 +177,7 @@ def _gathered(how: str, function: Callable[..., Any]) -> Callable[..., Any]:
         value = function(x.value, axis=axis, keepdims=keepdims)
         assert axis == -1, "rows are what the stages gather"
 
+        @cache  # what a row is compared with stays one thing, however often it is asked for
         def ask(index: Index) -> Node:
             row = index[:-1] if keepdims else index
             return Gather(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
@@ -103,7 +103,7 @@ class _Pen:
         lines = [line for step in steps for line in self._lines(step, seen)]
         widest = max(cells(name) for name, _ in lines)
         set_lines = (
-            wrapped([(Span(" " * (widest - cells(name))), *name, *rest)], self.width - 3, hang=widest + 3)
+            wrapped(_items(name, rest, widest), self.width - 3, gap=1, hang=widest + 1)
             for name, rest in lines
         )
         return stacked([title, indent(stacked(set_lines), 3)])
@@ -114,15 +114,37 @@ class _Pen:
             text = write(aside, self.style)
             if text not in seen:
                 seen.add(text)
-                yield (Span(self.style.number(aside.value), "faint"),), (Span(f" = {text}", "faint"),)
+                yield (Span(self.style.number(aside.value), "faint"),), (Span(f"= {text}", "faint"),)
         number = Span(self.style.number(step.value), bold=True)
-        yield (Span(label(step.cell, self.terminal), bold=True),), (Span(f" = {self._how(step)} = "), number)
+        yield (
+            (Span(label(step.cell, self.terminal), bold=True),),
+            (Span(f"= {self._how(step)}"), Span("= "), number),
+        )
 
     def _how(self, step: Step) -> str:
         """Write the arithmetic; a number that is only handed on by the name of where it stood."""
         if isinstance(step.made, Cell):
             return label(self.explanation.spell(step.made), self.terminal)
         return write(step.made, self.style)
+
+
+def _items(name: Line, rest: Line, widest: int) -> list[Line]:
+    """Part a line into pieces that are not broken: the name, each term, and the number at the end."""
+    items: list[Line] = [(Span(" " * (widest - cells(name))), *name)]
+    first, *last = rest
+    items += [(replace(first, text=term),) for term in _terms(first.text)]
+    return [*items, tuple(last)] if last else items
+
+
+def _terms(text: str) -> list[str]:
+    """Part a sum before each sign between two terms, but not inside brackets."""
+    terms, depth = [""], 0
+    for word in text.split(" "):
+        if not depth and word in {"+", "-", "−"}:
+            terms.append("")
+        terms[-1] += f" {word}" if terms[-1] else word
+        depth += word.count("(") + word.count("[") - word.count(")") - word.count("]")
+    return terms
 
 
 def _formula(record: Record) -> str:

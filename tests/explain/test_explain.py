@@ -19,7 +19,7 @@ from attncli.problem import Problem
 from attncli.render.explanation import explanation_text, style
 from attncli.render.terminal import Terminal
 from tests.core.test_backends_agree import PROBLEMS
-from tests.render.problems import cat, drawn
+from tests.render.problems import CAUSAL, cat, drawn
 
 TOOLS: dict[str, Any] = {
     "exp": np.exp,
@@ -127,7 +127,8 @@ cat.yaml  weights[sat,cat] = 0.1400    numpy · float64 · 3 tokens · d=2 · ca
 
  6  softmax  A = softmax(M)
               2.121 = max(1.414, 0.7071, 2.121)
-   1.736 = exp(1.414 - 2.121) + exp(0.7071 - 2.121) + exp(2.121 - 2.121)
+              1.736 = exp(1.414 - 2.121) + exp(0.7071 - 2.121)
+                    + exp(2.121 - 2.121)
    weights[sat,cat] = exp(0.7071 - 2.121) ÷ 1.736 = 0.1400
 """
 
@@ -157,6 +158,23 @@ def test_long_products_show_the_largest_and_the_sum_of_the_rest() -> None:
         products[:6], rel=2e-3
     )
     assert calculated(terms) == pytest.approx(queries[2] @ keys[1], abs=0.05)
+
+
+def test_rows_with_much_in_common_are_explained_at_once() -> None:
+    """What all terms of a row share, such as its maximum, is counted and written once."""
+    result = compute(drawn(40, mask=CAUSAL))
+    found = explain(result, "weights[39,3]", style(PIPE))
+    assert len(asides(found.steps[-1].made)) == 2
+    assert depth_of(found)[-4:] == ["scores", "scaled", "masked", "weights"]
+
+
+def test_a_line_is_broken_between_terms() -> None:
+    """On a narrow terminal no product and no bracket is torn apart."""
+    narrow = Terminal(width=50, interactive=False)
+    lines = text(compute(drawn(3, 40)), "scores[2,1]", 1, narrow).splitlines()
+    arithmetic = [line for line in lines if "×" in line]
+    assert len(arithmetic) > 1
+    assert all(len(line) <= 50 and line.count("(") == line.count(")") for line in lines)
 
 
 def depth_of(found: Explanation) -> list[str]:
