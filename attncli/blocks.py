@@ -33,15 +33,17 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
     """
     view = view or View()
     parts = Parts(result, view)
+    blocks = tuple(_blocks(Desk(result, view, parts)))
+    all_drawn = view.heads_view and all(block.heads for block in blocks)
     source = result.problem.origin.name
     return Sheet(
         source=source,
         title=PurePath(source).name or source,
         formula=formula(result),
         facts=facts(result),
-        blocks=tuple(_blocks(Desk(result, view, parts))),
+        blocks=blocks,
         checks=None if view.blank else self_check(result),  # entropies would tell
-        elided=parts.elided,
+        elided="" if all_drawn else parts.elided,
         precision=view.precision,
         full=view.full,
         heads_view=view.heads_view,

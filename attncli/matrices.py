@@ -165,7 +165,7 @@ class Desk:
 def _named(details: Mapping[str, Numbers], labels: Mapping[str, str]) -> Iterator[Side]:
     for name, label in labels.items():
         if name in details:
-            yield Side(label=label, values=details[name])
+            yield Side(label=label, values=details[name], spare=name == "row_sum")
 
 
 def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> list[Exhibit]:

@@ -58,10 +58,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A number for each row, beside a matrix."""
+    """A number for each row, beside a matrix.
+
+    Args:
+        label: What it is.
+        values: ``(rows,)``.
+        spare: Whether it may go where there is no room for it, because the self-check says it too.
+    """
 
     label: str
     values: Numbers
+    spare: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

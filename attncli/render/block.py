@@ -46,7 +46,7 @@ def block_box(block: Block, number: int, sheet: Sheet, terminal: Terminal, width
 
 def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
     """Set the matrices as numbers or as pictures, and say what they do not show."""
-    if block.heads and sheet.heads_view:
+    if setting.heads_view:
         yield heads(block.heads, setting)
         return
     if any(is_drawn(matrix, setting) for matrix in block.matrices):
@@ -100,6 +100,7 @@ def setting_of(block: Block, sheet: Sheet, terminal: Terminal, width: int) -> Se
         limits={name: _largest(some) for name, some in same.items()},
         decimals=block.decimals,
         precision=sheet.precision,
+        heads_view=sheet.heads_view and bool(block.heads),
         looks=len(block.matrices) == 1 and width >= _ROOM,
     )
 
@@ -155,6 +156,8 @@ def _title(block: Block, number: int, setting: Setting, width: int) -> Box:
 def _scales(block: Block, setting: Setting) -> Iterator[str]:
     """Say what the colours or the short numbers stand for, where several tables share them."""
     matrix = block.matrices[0]
+    if setting.heads_view:
+        return
     if setting.forms[matrix.name].percent and matrix.array.shape[1] > FEW and not is_drawn(matrix, setting):
         yield "in %"
     compared = len(block.matrices) > 1 or matrix.array.shape[1] > FEW

@@ -36,6 +36,7 @@ class Setting:
         decimals: Digits after the point of numbers beside the rows.
         precision: Digits after the point that the reader asked for.
         looks: Whether there is room to say in words what each query looks at.
+        heads_view: Whether all heads are drawn in place of numbers.
     """
 
     terminal: Terminal
@@ -46,6 +47,7 @@ class Setting:
     decimals: int
     precision: int | None
     looks: bool = False
+    heads_view: bool = False
 
     @property
     def name_width(self) -> int:
@@ -63,6 +65,7 @@ class Column:
         gap: Cells between it and its neighbour to the left.
         role: What its head is there for.
         least: Cells that it takes at least, without the gap, to be as wide as its neighbours.
+        spare: Whether it may go where there is no room for it.
     """
 
     head: tuple[str, ...]
@@ -70,6 +73,7 @@ class Column:
     gap: int
     role: Role = "plain"
     least: int = 0
+    spare: bool = False
 
     @cached_property
     def width(self) -> int:
@@ -125,7 +129,8 @@ def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
     form = suited([side.values], decimals, setting.precision)
     texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
     written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
-    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint")
+    spare = side.spare and not setting.full
+    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
 
 
 class _Cells:

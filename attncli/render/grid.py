@@ -79,10 +79,17 @@ def _folds(groups: Sequence[_Group], width: int) -> Iterator[list[_Group]]:
         if fold and taken + group.width > width:
             yield fold
             fold = []
-        *full, last = _split(group, width)
+        *full, last = _split(_without_spares(group, width), width)
         yield from ([part] for part in full)
         fold.append(last)
     yield fold
+
+
+def _without_spares(group: _Group, width: int) -> _Group:
+    """Leave out what may go, when a table would have to be folded for it."""
+    if group.width <= width:
+        return group
+    return replace(group, columns=tuple(column for column in group.columns if not column.spare))
 
 
 def _split(group: _Group, width: int) -> list[_Group]:

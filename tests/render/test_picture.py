@@ -137,6 +137,7 @@ def test_heads_are_drawn_side_by_side() -> None:
         for head, bits in enumerate(entropies):
             assert f"head {head}  H {bits:.2f} bit" in text
         assert "%" not in text
+        assert "hidden" not in text
 
 
 def test_hidden_heads_are_drawn_below_the_numbers_of_the_first() -> None:

@@ -171,6 +171,15 @@ def test_a_pipe_is_not_folded() -> None:
     assert sum("q╲k" in line for line in text.splitlines()) == 1
 
 
+def test_a_sum_that_is_checked_anyway_folds_no_table() -> None:
+    """At 80 columns twelve keys are one table without row sums; --full, and more room, have them."""
+    shown = sheet(SHEETS["cjk"], stages=("weights",))
+    narrow, wide = (render_table(shown, Terminal(width=width)) for width in (80, 120))
+    whole = render_table(sheet(SHEETS["cjk"], stages=("weights",), full=True), Terminal(width=80))
+    assert [text.count("q╲k") for text in (narrow, wide, whole)] == [1, 1, 2]
+    assert ["row Σ" in text for text in (narrow, wide, whole)] == [False, True, True]
+
+
 def test_next_names_the_file_as_a_shell_reads_it() -> None:
     def last(source: str) -> str:
         text = render_table(sheet(cat(origin=Source(name=source))), Terminal(width=120))
