@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli import __version__, about, judging, streams
+from attncli import about, judging, streams
 from attncli.deliver import Delivery
-from attncli.errors import ExitCode
+from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
 from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
+from attncli.render import FORMATS
+from attncli.version import __version__
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.compute import Result
@@ -61,6 +63,8 @@ def _show_version(wanted: bool) -> None:
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
   attn diff small.json --dtype-b float32      two ways, stage by stage
+  attn explain small.json "weights[2,1]"      the arithmetic of one cell
+  attn show small.json -o small.svg           a finished result again, in another form
   attn keys                                   what a problem file may say""",
 )
 def attn(
@@ -166,6 +170,95 @@ def random(
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
     told = f"--seed {seed} draws the same matrices again"
     delivery.write(_results([problem], engine, view), view, [told])
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="The arithmetic of one cell, back to the inputs.",
+    help="""Show the arithmetic of one cell, step by step from what was given.
+
+\b
+  attn random --seq 3 --dim 4 --causal -q -o small.json
+  attn explain small.json "weights[2,1]"
+  attn explain small.json "output[2,0]" --depth 2
+  attn explain small.json "scores[2,1]" --json
+
+A cell is a stage and a position, from 0, on each of its axes: batch and head first, where there are any,
+then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
+has a comma in it, is written in quotes: weights["2","a,b"].""",
+)
+@expand
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file; - is standard input.")],
+    cell: Annotated[str, typer.Argument(metavar="CELL", help="Such as weights[2,1] or weights[sat,cat].")],
+    *,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", metavar="N", min=1, help="Steps to go back.  [default: all that fit]"),
+    ] = None,
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals.")
+    ] = None,
+    settings: Settings,
+    engine: Engine,
+    output: Output,
+) -> None:
+    """Read, compute, ask for one cell."""
+    from attncli.explain import explain as explained  # noqa: PLC0415
+    from attncli.readers import load  # noqa: PLC0415
+    from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
+    from attncli.sheet import View  # noqa: PLC0415
+
+    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in ("table", "json")})
+    problems = load(file, settings.strings())
+    delivery.spare(name for problem in problems for name in problem.origin.files)
+    if len(problems) != 1:
+        raise InputError(f"a cell is of one problem, and there are {len(problems)} in the file")
+    (result,) = _results(problems, engine, View())
+    written = style(delivery.terminal, precision)
+    found = explained(result, cell, written, depth)
+    if delivery.name == "json":
+        delivery.send(explanation_json(found, delivery.terminal), result.notes)
+    else:
+        delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
+
+
+@app.command(
+    epilog=EPILOG,
+    short_help="A finished result again, without computing.",
+    help="""Show a finished result again, in any view and format, without computing.
+
+\b
+  attn random --seq 3 --dim 4 -q -o small.json
+  attn show small.json
+  attn show small.json --stages weights --format markdown
+  attn show small.json -o small.svg""",
+)
+@expand
+def show(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
+    *,
+    look: Look,
+    output: Output,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
+    ] = None,
+) -> None:
+    """Read, write."""
+    from attncli.readers import load, located  # noqa: PLC0415
+    from attncli.stored import stored_result  # noqa: PLC0415
+
+    delivery = Delivery(output, files)
+    view = look.view(batch)
+    problems = [problem for name in files for problem in load(name)]
+    delivery.spare(file for problem in problems for file in problem.origin.files)
+    results = []
+    for problem in problems:
+        with located(problem.origin):
+            results.append(stored_result(problem))
+            _all_there(results[-1], view.stages or ())
+    delivery.write(results, view)
 
 
 judging.add_commands(app, EPILOG)

@@ -17,7 +17,7 @@ from attncli.problem import Problem
 from attncli.resolve import resolve
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Recast", "Result", "compute"]
+__all__ = ["Recast", "Result", "compute", "precisions", "taking", "widest"]
 
 Recast: TypeAlias = Callable[[str, Array], Array]
 """Takes the name of a stage and its result, and returns what is to stand for the result."""
@@ -124,6 +124,21 @@ def widest(precision: Mapping[str, str]) -> str:
     return "float64" if "float64" in found else "float32"
 
 
+def taking(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
+    """Make what takes the inputs of a part of the computation to a session, at the part's precision."""
+
+    def taken(part: str) -> Callable[[np.ndarray], Array]:
+        rounder = session.rounder(precision[part])
+
+        def take(array: np.ndarray) -> Array:
+            own = session.from_numpy(array)
+            return rounder(own) if rounder and array.dtype.kind == "f" else own
+
+        return take
+
+    return taken
+
+
 def _run(
     inputs: Inputs,
     session: Session,
@@ -140,18 +155,9 @@ def _run(
         rounded = rounder(array) if rounder else array
         return recast(stage, rounded) if recast else rounded
 
-    def taken(part: str) -> Callable[[np.ndarray], Array]:
-        rounder = session.rounder(precision[part])
-
-        def take(array: np.ndarray) -> Array:
-            own = session.from_numpy(array)
-            return rounder(own) if rounder and array.dtype.kind == "f" else own
-
-        return take
-
     trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        attend(inputs.map_parts(taken), trace)
+        attend(inputs.map_parts(taking(session, precision)), trace)
 
     def home(record: Record) -> Record:
         return dataclasses.replace(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from attncli import files, streams
 from attncli.errors import InputError
@@ -50,13 +51,11 @@ class Delivery:
         self._formats = formats
         self._file = None if options.output in {None, "-"} else options.output
         self.spare(inputs)
-        self._name = self._format_name()
-        self._format: Format = formats[self._name]
-        self._terminal = self._describe()
-        if self._format.binary and self._terminal.interactive:
-            raise InputError(
-                f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
-            )
+        self.name = self._format_name()
+        self._format: Format = formats[self.name]
+        self.terminal = self._describe()
+        if self._format.binary and self.terminal.interactive:
+            raise InputError(f"{self.name} is binary, and would upset the terminal", fix="-o FILE, or a pipe")
 
     def spare(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite any of some more files.
@@ -76,20 +75,27 @@ class Delivery:
             notes: Remarks beside those of the results.
         """
         chosen = self._format
-        if len(results) != 1 and self._name == "json" and self._file is None:
+        if len(results) != 1 and self.name == "json" and self._file is None:
             chosen = self._formats["jsonl"]  # what follows one another in a pipe is still read one by one
         if len(results) != 1 and chosen.single:
             raise InputError(
-                f"{self._name} holds one result, and there are {len(results)}", fix="--format jsonl"
+                f"{self.name} holds one result, and there are {len(results)}", fix="--format jsonl"
             )
-        pieces = chosen.render(results, view, self._terminal)
+        if view.blank and chosen.data:
+            raise InputError(f"{self.name} holds every number, and leaves none blank", fix="--format table")
+        if view.answers and chosen.single:
+            raise InputError(f"{self.name} is one picture", fix="leave out --blank to get the answers")
+        said = [*notes, *(note for result in results for note in result.notes)]
+        self.send(chosen.render(results, view, self.terminal), said)
+
+    def send(self, pieces: Iterable[str | bytes], notes: Sequence[str] = ()) -> None:
+        """Write what is rendered already, and then what is to be said of it."""
         if self._file is None:
             streams.write_stdout(pieces)
         else:
             files.write_file(self._file, pieces)
-        said = dict.fromkeys([*notes, *(note for result in results for note in result.notes)])
-        if said and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
-            for note in said:
+        if notes and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
+            for note in dict.fromkeys(notes):
                 streams.complain(f"note: {note}")
 
     def _format_name(self) -> str:
@@ -118,9 +124,13 @@ class Delivery:
 
     def _describe(self) -> Terminal:
         choice = self._options
+        theme = cast("Literal['dark', 'light']", choice.theme)
+        if choice.theme == "auto":
+            theme = "light" if self._format.paper else background()
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
-            return Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            return replace(plain, theme=theme, palette=choice.palette)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
@@ -128,5 +138,6 @@ class Delivery:
             color=color_depth(choice.color, tty=tty),
             unicode=is_unicode(stream),
             interactive=tty,
-            theme=background(),
+            theme=theme,
+            palette=choice.palette,
         )

@@ -6,7 +6,8 @@ Help, `-o` and tests read the table, so it imports a format's module only when i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from attncli.check.report import Refused, Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
-    from attncli.sheet import View
+    from attncli.sheet import Sheet, View
 
 Finding: TypeAlias = "Report | Refused | Comparison"
 
@@ -32,20 +33,35 @@ class Format:
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
         single: Whether it holds one result and no more.
+        paper: Whether it is for white paper, unless a dark background is asked for.
+        data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
     """
 
     suffixes: tuple[str, ...]
     render: Render
     binary: bool = False
     single: bool = False
+    paper: bool = False
+    data: bool = False
+
+
+def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
+    """Arrange results, all of them before the first is shown, and after each the answers asked for."""
+    from attncli.blocks import make_sheet  # noqa: PLC0415
+
+    sheets = []
+    for result in results:
+        sheets.append(make_sheet(result, view))
+        if view.answers:
+            alone = replace(view, stages=view.blank, blank=(), answers=False)
+            sheets.append(replace(make_sheet(result, alone), title="answers"))
+    return sheets
 
 
 def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
-    from attncli.blocks import make_sheet  # noqa: PLC0415
     from attncli.render.table import render_table  # noqa: PLC0415
 
-    sheets = [make_sheet(result, view) for result in results]  # all of them before the first is shown
-    for number, sheet in enumerate(sheets):
+    for number, sheet in enumerate(_sheets(results, view)):
         yield "\n" if number else ""
         yield render_table(sheet, terminal)
 
@@ -74,11 +90,54 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
         yield from render_npz(result)
 
 
+def _csv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, ",")
+
+
+def _tsv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, "\t")
+
+
+def _safetensors(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.tensors import render_safetensors  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_safetensors(result)
+
+
+def _document(module: str) -> Render:
+    """Make the rendering of sheets by a module whose one function is called after it."""
+
+    def render(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str | bytes]:
+        draw = getattr(import_module(f"attncli.render.{module}"), f"render_{module}")
+        for number, sheet in enumerate(_sheets(results, view)):
+            yield "\n" if number else ""
+            yield from draw(sheet, terminal)
+
+    return render
+
+
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
-    "json": Format((".json",), _json, single=True),
-    "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
-    "npz": Format((".npz",), _npz, binary=True, single=True),
+    "json": Format((".json",), _json, single=True, data=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True),
+    "csv": Format((".csv",), _csv, single=True, data=True),
+    "tsv": Format((".tsv",), _tsv, single=True, data=True),
+    "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
+    "latex": Format((".tex",), _document("latex"), paper=True),
+    "svg": Format((".svg",), _document("svg"), single=True, paper=True),
+    "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
+    "npz": Format((".npz",), _npz, binary=True, single=True, data=True),
+    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True),
 }
 
 

@@ -16,7 +16,7 @@ from attncli.render import FORMATS
 
 from .conftest import Attn, Shell
 
-COMMANDS = ("", "compute", "random", "check", "diff", "keys", "stages", "schema")
+COMMANDS = ("", "compute", "random", "explain", "check", "diff", "show", "keys", "stages", "schema")
 
 
 def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
