@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attncli.errors import InputError, Place, UnavailableError
@@ -31,6 +32,7 @@ class Session:
         from_numpy: Takes a NumPy array to the device, at the precision unless it is boolean or integer.
         to_numpy: Brings an array back to NumPy, in float32 or float64.
         rounder: Makes, for a precision, what rounds an array to it; None where the arrays have it.
+        fused: Computes softmax(q·kᵀ)·v in one kernel, causal or not; None where there is none.
     """
 
     backend: str
@@ -39,6 +41,7 @@ class Session:
     from_numpy: Callable[[np.ndarray], Array]
     to_numpy: Callable[[Array], np.ndarray]
     rounder: Callable[[str], Callable[[Array], Array] | None]
+    fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,14 @@ def _open_torch(device: str, dtype: str) -> Session:
         target = getattr(torch, precision)
         return None if target == own else lambda tensor: tensor.to(target).to(own)
 
-    return Session("torch", device, dtype, to_torch, to_numpy, rounder)
+    return Session("torch", device, dtype, to_torch, to_numpy, rounder, partial(_torch_fused, torch))
+
+
+def _torch_fused(torch: Any, q: Array, k: Array, v: Array, causal: bool) -> Array:
+    # With fewer than four axes, torch takes a way that makes all scores at once.
+    four = [each.reshape((1,) * (4 - each.ndim) + tuple(each.shape)) for each in (q, k, v)]
+    output = torch.nn.functional.scaled_dot_product_attention(*four, is_causal=causal, scale=1.0)
+    return output.reshape((*q.shape[:-1], v.shape[-1]))
 
 
 def _need_cuda(torch: Any, device: str) -> None:

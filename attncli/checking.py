@@ -11,7 +11,7 @@ from attncli.check.differ import check_diff, computed
 from attncli.check.report import Refused, Report, check_expected
 from attncli.errors import InputError, Place
 from attncli.problem import Problem
-from attncli.progress import counting
+from attncli.progress import progress
 from attncli.readers import READERS, load, located
 from attncli.readers.opening import STDIN
 from attncli.readers.result import is_result, read_result
@@ -60,7 +60,7 @@ def check_files(names: Sequence[str], settings: Sequence[str]) -> list[Report | 
 
 def _reports(file: str, settings: Sequence[str]) -> Iterator[Report]:
     for problem in load(file, settings):
-        with located(problem.origin), counting(f"{quote(file, marks='')}: trying reading") as tell:
+        with located(problem.origin), progress(f"{quote(file, marks='')}: trying readings") as tell:
             yield check_expected(problem, tell)
 
 
@@ -100,7 +100,7 @@ def against_result(
         InputError: A file cannot be read, or its arrays do not fit.
     """
     problem = _one(name, settings)
-    with located(problem.origin), counting("trying reading") as tell:
+    with located(problem.origin), progress("trying readings") as tell:
         stages = [record.stage.name for record in reference(problem).records]
         dump = read_result(result, stages, named)
         side = Side(name="the result", arrays=dump.arrays, precisions=dump.precisions)
@@ -134,7 +134,7 @@ def diff(a: Way, b: Way) -> list[Comparison]:
     """
     one, problem = _side(a, "A")
     other, _ = _side(b, "B")
-    with counting("trying reading") as tell:
+    with progress("trying readings") as tell:
         return [check_diff((_said(a), _said(b)), (one, other), problem, tell)]
 
 

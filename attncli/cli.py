@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import io
-import secrets
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli import about, judging, streams
+from attncli import about, judging, showing, streams
 from attncli.deliver import Delivery
-from attncli.errors import ExitCode, InputError
+from attncli.errors import ExitCode
 from attncli.faults import verdict
-from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
-from attncli.render import FORMATS
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Plan, Settings, all_there, expand, one_of
 from attncli.version import __version__
 
 if TYPE_CHECKING:  # help does not wait for NumPy
-    from attncli.compute import Result
     from attncli.problem import Problem
     from attncli.sheet import View
 
@@ -103,15 +101,19 @@ def compute(
         int | None,
         typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
     ] = None,
+    plan: Plan = False,
 ) -> None:
     """Read, compute, write; nothing is written before everything is computed."""
     from attncli.readers import load  # noqa: PLC0415
 
     delivery = Delivery(output, files)
-    view = look.view(batch)
+    view = delivery.fit(look.view(batch))
     problems = [problem for name in files for problem in load(name, settings.strings())]
     delivery.spare(file for problem in problems for file in problem.origin.files)
-    delivery.write(_results(problems, engine, view), view)
+    if plan:
+        _say_plans(problems, engine, view)
+    else:
+        _answer(delivery, problems, engine, view)
 
 
 @app.command(
@@ -149,15 +151,16 @@ def random(
     engine: Engine,
     look: Look,
     output: Output,
+    plan: Plan = False,
 ) -> None:
     """Draw, compute, write."""
     from attncli.drawn import Sizes, draw_problem  # noqa: PLC0415
     from attncli.readers.override import override  # noqa: PLC0415
 
     delivery = Delivery(output)
-    view = look.view()
+    view = delivery.fit(look.view())
     if seed is None:
-        seed = secrets.randbelow(2**32)
+        seed = int.from_bytes(os.urandom(4))
     sizes = Sizes(
         seq=seq,
         dim=dim,
@@ -168,128 +171,52 @@ def random(
         context_seq=context_seq,
     )
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
-    told = f"--seed {seed} draws the same matrices again"
-    delivery.write(_results([problem], engine, view), view, [told])
-
-
-@app.command(
-    epilog=EPILOG,
-    short_help="The arithmetic of one cell, back to the inputs.",
-    help="""Show the arithmetic of one cell, step by step from what was given.
-
-\b
-  attn random --seq 3 --dim 4 --causal -q -o small.json
-  attn explain small.json "weights[2,1]"
-  attn explain small.json "output[2,0]" --depth 2
-  attn explain small.json "scores[2,1]" --json
-
-A cell is a stage and a position, from 0, on each of its axes: batch and head first, where there are any,
-then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
-has a comma in it, is written in quotes: weights["2","a,b"].""",
-)
-@expand
-def explain(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file; - is standard input.")],
-    cell: Annotated[str, typer.Argument(metavar="CELL", help="Such as weights[2,1] or weights[sat,cat].")],
-    *,
-    depth: Annotated[
-        int | None,
-        typer.Option("--depth", metavar="N", min=1, help="Steps to go back.  [default: all that fit]"),
-    ] = None,
-    precision: Annotated[
-        int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals.")
-    ] = None,
-    settings: Settings,
-    engine: Engine,
-    output: Output,
-) -> None:
-    """Read, compute, ask for one cell."""
-    from attncli.explain import explain as explained  # noqa: PLC0415
-    from attncli.readers import load  # noqa: PLC0415
-    from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
-    from attncli.sheet import View  # noqa: PLC0415
-
-    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in ("table", "json")})
-    problems = load(file, settings.strings())
-    delivery.spare(name for problem in problems for name in problem.origin.files)
-    if len(problems) != 1:
-        raise InputError(f"a cell is of one problem, and there are {len(problems)} in the file")
-    (result,) = _results(problems, engine, View())
-    written = style(delivery.terminal, precision)
-    found = explained(result, cell, written, depth)
-    if delivery.name == "json":
-        delivery.send(explanation_json(found, delivery.terminal), result.notes)
+    if plan:
+        _say_plans([problem], engine, view)
     else:
-        delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
+        _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])
 
 
-@app.command(
-    epilog=EPILOG,
-    short_help="A finished result again, without computing.",
-    help="""Show a finished result again, in any view and format, without computing.
-
-\b
-  attn random --seq 3 --dim 4 -q -o small.json
-  attn show small.json
-  attn show small.json --stages weights --format markdown
-  attn show small.json -o small.svg""",
-)
-@expand
-def show(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
-    *,
-    look: Look,
-    output: Output,
-    batch: Annotated[
-        int | None,
-        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
-    ] = None,
-) -> None:
-    """Read, write."""
-    from attncli.readers import load, located  # noqa: PLC0415
-    from attncli.stored import stored_result  # noqa: PLC0415
-
-    delivery = Delivery(output, files)
-    view = look.view(batch)
-    problems = [problem for name in files for problem in load(name)]
-    delivery.spare(file for problem in problems for file in problem.origin.files)
-    results = []
-    for problem in problems:
-        with located(problem.origin):
-            results.append(stored_result(problem))
-            _all_there(results[-1], view.stages or ())
-    delivery.write(results, view)
-
-
+showing.add_commands(app, EPILOG)
 judging.add_commands(app, EPILOG)
 about.add_commands(app, EPILOG)
 
 
-def _results(problems: Sequence[Problem], engine: Engine, view: View) -> list[Result]:
+def _answer(
+    delivery: Delivery, problems: Sequence[Problem], engine: Engine, view: View, notes: Sequence[str] = ()
+) -> None:
+    """Compute problems, and write what came of it when the last is done."""
     from attncli.compute import compute  # noqa: PLC0415
+    from attncli.progress import progress  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
 
-    def one(problem: Problem) -> Result:
+    results = []
+    for problem in problems:
+        with located(problem.origin), progress() as told:
+            results.append(compute(problem, progress=told, **_how(engine, view)))
+            all_there(results[-1], view.stages or ())
+    delivery.write(results, view, notes)
+
+
+def _say_plans(problems: Sequence[Problem], engine: Engine, view: View) -> None:
+    """Say in which way problems would be computed."""
+    from attncli.compute import plan  # noqa: PLC0415
+    from attncli.readers import located  # noqa: PLC0415
+
+    plans = []
+    for problem in problems:
         with located(problem.origin):
-            result = compute(
-                problem,
-                backend=engine.backend,
-                device=engine.device,
-                keep=view.stages,
-                large_details=view.detail,
-            )
-            _all_there(result, view.stages or ())
-        return result
-
-    return [one(problem) for problem in problems]
+            plans.append(f"{problem.origin.name}\n{plan(problem, **_how(engine, view))}\n")
+    streams.write_stdout(plans)
 
 
-def _all_there(result: Result, stages: Iterable[str]) -> None:
-    """Refuse to leave out in silence what was asked for by name."""
-    names = [record.stage.name for record in result.records]
-    for stage in stages:
-        if stage not in names and getattr(result.problem, stage, None) is None:
-            raise no_stage(stage, names, "this problem has")
+def _how(engine: Engine, view: View) -> dict[str, Any]:
+    return {
+        "backend": engine.backend,
+        "device": engine.device,
+        "keep": view.stages,
+        "large_details": view.detail,
+    }
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, Inputs, attend
-from attncli.memory import require_stages
 from attncli.observe import observe
+from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Recast", "Result", "compute", "precisions", "taking", "widest"]
+if TYPE_CHECKING:
+    from attncli.streamed import Progress
+
+__all__ = ["Recast", "Result", "compute", "plan", "precisions", "taking", "widest"]
 
 Recast: TypeAlias = Callable[[str, Array], Array]
 """Takes the name of a stage and its result, and returns what is to stand for the result."""
@@ -38,6 +41,8 @@ class Result:
         backend: Name of the array library.
         device: The device it ran on.
         precision: The precision of each part: qk, softmax and pv.
+        path: ``full`` when every stage was made whole, ``streamed`` when it went tile by tile.
+        kernel: The library's own kernel that took the place of the tiles, if one did.
     """
 
     problem: Problem
@@ -50,6 +55,8 @@ class Result:
     backend: str
     device: str
     precision: Mapping[str, str]
+    path: str = "full"
+    kernel: str = ""
 
     @property
     def dtype(self) -> str:
@@ -74,6 +81,7 @@ def compute(
     keep: Collection[str] | None = None,
     large_details: bool = False,
     recast: Recast | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Compute every stage of a problem.
 
@@ -85,6 +93,7 @@ def compute(
         large_details: Also keep the details with a number for each query and key.
         recast: Given the name of each stage and its result, an array of the backend; what it returns
             takes the place of the result, there and in all stages after it.
+        progress: Is told how far it is.
 
     Raises:
         InputError: The problem cannot be computed as it is written.
@@ -93,8 +102,14 @@ def compute(
     precision = precisions(problem)
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
-    require_stages(resolved.inputs, session.dtype, large_details=large_details)
-    records = _run(resolved.inputs, session, precision, keep, recast, large_details=large_details)
+    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
+    chosen.require()
+    cast = _cast(session, precision, recast)
+    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast)
+    with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
+        there = resolved.inputs.map_parts(taking(session, precision))
+        fused = _run(chosen, there, session, trace, progress)
+    records = tuple(_home(record, session) for record in trace)
     seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
     return Result(
         problem=problem,
@@ -107,7 +122,23 @@ def compute(
         backend=session.backend,
         device=session.device,
         precision=precision,
+        path=chosen.path,
+        kernel=f"{session.backend} fused" if fused else "",
     )
+
+
+def plan(
+    problem: Problem,
+    *,
+    device: str = "auto",
+    backend: str | None = None,
+    keep: Collection[str] | None = None,
+    large_details: bool = False,
+) -> Plan:
+    """Say how a problem would be computed and what that takes; the arguments are those of `compute`."""
+    precision = precisions(problem)
+    open_backend(backend, device, widest(precision))
+    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details)
 
 
 def precisions(problem: Problem) -> dict[str, str]:
@@ -122,6 +153,19 @@ def widest(precision: Mapping[str, str]) -> str:
     if len(found) == 1:
         return found.pop()
     return "float64" if "float64" in found else "float32"
+
+
+def _cast(
+    session: Session, precision: Mapping[str, str], recast: Recast | None
+) -> Callable[[str, Array], Array]:
+    rounders = {name: session.rounder(precision[part]) for part, names in ORDER.items() for name in names}
+
+    def cast(stage: str, array: Array) -> Array:
+        rounder = rounders[stage]
+        rounded = rounder(array) if rounder else array
+        return recast(stage, rounded) if recast else rounded
+
+    return cast
 
 
 def taking(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
@@ -139,31 +183,20 @@ def taking(session: Session, precision: Mapping[str, str]) -> Callable[[str], Ca
     return taken
 
 
-def _run(
-    inputs: Inputs,
-    session: Session,
-    precision: Mapping[str, str],
-    keep: Collection[str] | None,
-    recast: Recast | None,
-    *,
-    large_details: bool,
-) -> tuple[Record, ...]:
-    rounders = {name: session.rounder(precision[part]) for part, names in ORDER.items() for name in names}
+def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress: Progress | None) -> bool:
+    """Run the way that was chosen, and tell whether the library's own kernel took part."""
+    if chosen.path == "streamed":
+        from attncli.core.streaming import attend_streamed  # noqa: PLC0415
+        from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
 
-    def cast(stage: str, array: Array) -> Array:
-        rounder = rounders[stage]
-        rounded = rounder(array) if rounder else array
-        return recast(stage, rounded) if recast else rounded
+        return attend_streamed(inputs, trace, engine_for(session, progress))
+    attend(inputs, trace)
+    return False
 
-    trace = Trace(inputs.axes, keep=keep, large_details=large_details, cast=cast)
-    with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        attend(inputs.map_parts(taking(session, precision)), trace)
 
-    def home(record: Record) -> Record:
-        return dataclasses.replace(
-            record,
-            array=None if record.array is None else session.to_numpy(record.array),
-            details={name: session.to_numpy(array) for name, array in record.details.items()},
-        )
-
-    return tuple(home(record) for record in trace)
+def _home(record: Record, session: Session) -> Record:
+    return dataclasses.replace(
+        record,
+        array=None if record.array is None else session.to_numpy(record.array),
+        details={name: session.to_numpy(array) for name, array in record.details.items()},
+    )

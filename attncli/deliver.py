@@ -57,6 +57,19 @@ class Delivery:
         if self._format.binary and self.terminal.interactive:
             raise InputError(f"{self.name} is binary, and would upset the terminal", fix="-o FILE, or a pipe")
 
+    def fit(self, view: View) -> View:
+        """Keep no more stages than the format holds.
+
+        Raises:
+            InputError: More are asked for.
+        """
+        only = self._format.stage
+        if only is None or len(view.stages or (only,)) == 1:
+            return view if only is None or view.stages else replace(view, stages=(only,))
+        raise InputError(
+            f"{self.name} holds one stage, and --stages names {len(view.stages or ())}", fix="-o FILE.npz"
+        )
+
     def spare(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite any of some more files.
 

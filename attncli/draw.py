@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from attncli.errors import InputError
 
 __all__ = ["DISTRIBUTIONS", "draw"]
 
-_Generator = np.random.Generator
-_Shape = tuple[int, ...]
+if TYPE_CHECKING:  # most problems draw nothing, and numpy.random takes its time
+    _Generator: TypeAlias = np.random.Generator
+_Shape: TypeAlias = tuple[int, ...]
 
 
 def _uniform(generator: _Generator, shape: _Shape) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from attncli.compute import Result
-from attncli.core.attention import Inputs
+from attncli.core.attention import Inputs, bias_of
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
@@ -119,7 +119,8 @@ def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
 
 
 def _beside(p: Inputs, record: Record) -> Exhibit:
-    value: Value = getattr(p, _BESIDE[record.stage.name])
+    value = bias_of(p) if record.stage.name == "biased" else getattr(p, _BESIDE[record.stage.name])
+    assert value is not None
     array = value.array
     if record.stage.name == "biased":  # one bias may serve all heads
         array = np.broadcast_to(array, record.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -71,7 +70,7 @@ def write_file(name: str, pieces: Iterable[str | bytes]) -> None:
 
 
 def _replace(target: Path, mode: int | None, pieces: Iterable[str | bytes]) -> None:
-    temporary = target.with_name(f".attn-{secrets.token_hex(8)}")
+    temporary = target.with_name(f".attn-{os.urandom(8).hex()}")
     try:
         # Opened so, and not by tempfile, a new file gets the mode that the umask leaves it.
         with temporary.open("xb", buffering=0) as raw:

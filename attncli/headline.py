@@ -37,7 +37,7 @@ def facts(result: Result) -> tuple[str, ...]:
 
 def _run(result: Result) -> tuple[str, ...]:
     device = "" if result.device == "cpu" else f" {result.device}"
-    return (f"{result.backend}{device}", result.dtype)
+    return (f"{result.backend}{device}", result.dtype, "streamed" if result.path == "streamed" else "")
 
 
 def _sizes(result: Result) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,15 @@ class Desk:
         self._labels = {"query": result.query_labels, "key": result.key_labels}
         self._weights = next((each for each in everything if each.name == "weights"), None)
         self._final = next((each for each in reversed(everything) if each.shares), None)
-        self.hidden = ~kept_pairs(result.inputs, result["weights"].shape)
+        self._pairs = result["weights"].shape
         self._before_softmax = [each.name for each in self.exhibits if each.name in LOGITS][-1:]
         made = {record.stage.name for record in result.records}
         self._mixed = ("head_output" if "head_output" in made else "output") if _is_sum(result.inputs) else ""
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which pairs do not see each other; made only for stages that have a number for each."""
+        return ~kept_pairs(self.inputs, self._pairs)
 
     def matrices(self, exhibit: Exhibit) -> Iterator[Matrix]:
         """Cut an exhibit into the matrices of the heads and batch items that are shown."""

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from attncli.core import masks
 from attncli.core.attention import Inputs
+from attncli.core.tiles import ALL, Tile, spans, tile_inputs
 from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.text import quote
 from attncli.trace import Record, Value
 
 __all__ = ["kept_pairs", "observe"]
+
+_BLOCK = 1024
+"""Queries and keys in a tile."""
 
 _SHOWN = 5
 """How many rows a note names before it counts the rest."""
@@ -59,6 +63,8 @@ def observe(
 def _unfinished(inputs: Inputs, records: Sequence[Record]) -> str:
     """Name the first cell that is no finite number, in the order of the computation."""
     for name, axes, array in _in_order(inputs, records):
+        if _is_finite(array):
+            continue
         # −∞ is how a mask says no; only where a mask can stand is it not worth a word.
         odd = ~np.isfinite(array) & ~((array == -math.inf) & (name == "masked"))
         if odd.any():
@@ -69,6 +75,12 @@ def _unfinished(inputs: Inputs, records: Sequence[Record]) -> str:
             others = f", and {more} more cells are not finite" if more else ""
             return f"{name} holds {kind} at {_where(name, axes, index)}{others}"
     return ""
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    """Tell quickly, and without a copy, that all is well: a sum with a NaN or infinity in it is not finite."""
+    with np.errstate(all="ignore"):
+        return math.isfinite(np.sum(array))
 
 
 def _in_order(inputs: Inputs, records: Sequence[Record]) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
@@ -95,7 +107,7 @@ def _empty_rows(problem: Problem, inputs: Inputs, records: Sequence[Record], lab
     weights = next((record for record in records if record.stage.name == "weights"), None)
     if weights is None or (inputs.mask is None and inputs.additive is None and inputs.masked is None):
         return ""
-    empty: NDArray[np.bool_] = np.logical_not(np.any(kept_pairs(inputs, weights.shape), axis=-1))
+    empty = _blind(inputs, weights.shape)
     if not empty.any():
         return ""
     rows = _rows(empty, weights.axes, labels)
@@ -115,6 +127,20 @@ def _empty_rows(problem: Problem, inputs: Inputs, records: Sequence[Record], lab
         return f"{rows} no key: the weights there are 0"
     filled = "0" if problem.fully_masked == "zeros" else "NaN"
     return f"{rows} no key: the weights there are {filled} (fully_masked: {problem.fully_masked})"
+
+
+def _blind(inputs: Inputs, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Find the queries that see no key, in tiles, so that a long problem needs no more memory for it."""
+    lead = (ALL,) * (len(shape) - 2)
+    seeing = np.zeros(shape[:-1], dtype=bool)
+    for queries in spans(inputs.seq_q, _BLOCK):
+        rows = seeing[..., queries]
+        for keys in spans(inputs.seq_k, _BLOCK):
+            part = tile_inputs(inputs, Tile(lead=lead, queries=queries, keys=keys))
+            rows |= np.any(kept_pairs(part, (*shape[:-2], part.seq_q, part.seq_k)), axis=-1)
+            if rows.all():
+                break
+    return ~seeing
 
 
 def _rows(which: np.ndarray, axes: Sequence[str], labels: Sequence[str]) -> str:

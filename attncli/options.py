@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -26,9 +26,21 @@ from attncli.text import quote
 from attncli.trace import STAGES
 
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
+    from attncli.compute import Result
     from attncli.sheet import View
 
-__all__ = ["LARGEST", "Engine", "Look", "Output", "Settings", "expand", "no_stage", "one_of"]
+__all__ = [
+    "LARGEST",
+    "Engine",
+    "Look",
+    "Output",
+    "Plan",
+    "Settings",
+    "all_there",
+    "expand",
+    "no_stage",
+    "one_of",
+]
 
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
@@ -105,6 +117,20 @@ def no_stage(
         fix=f"did you mean {near}?" if near else "attn stages says what each is",
         place=Place(f"{option} {name}"),
     )
+
+
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Only say in which way it would be computed, and what that takes.")
+]
+"""Of the commands that compute, those that can be asked this take it."""
+
+
+def all_there(result: Result, stages: Iterable[str]) -> None:
+    """Refuse to leave out in silence what was asked for by name."""
+    names = [record.stage.name for record in result.records]
+    for stage in stages:
+        if stage not in names and getattr(result.problem, stage, None) is None:
+            raise no_stage(stage, names, "this problem has")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,23 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, ParamSpec, TypeAlias, cast
 
-__all__ = ["STAGES", "Array", "Detail", "Record", "Scalar", "Stage", "Trace", "Value", "spell", "stage"]
+__all__ = [
+    "STAGES",
+    "Array",
+    "Caller",
+    "Detail",
+    "Record",
+    "Scalar",
+    "Stage",
+    "Trace",
+    "Value",
+    "spell",
+    "stage",
+    "untraced",
+]
 
 Array: TypeAlias = Any
 """An array of any backend that follows the Array API standard."""
@@ -176,6 +189,20 @@ class Record:
     details: Mapping[str, Array]
 
 
+Caller: TypeAlias = Callable[..., Value]
+"""What calls stages: a `Trace`, or `untraced`."""
+
+
+def untraced(stage: Stage[...], *args: Any, **kwargs: Any) -> Value:
+    """Run a stage on values, and keep nothing of it."""
+    result = stage.function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
+    return Value(result, stage.symbol)
+
+
+def _bare(value: Any) -> Any:
+    return value.array if isinstance(value, Value) else value
+
+
 class Trace:
     """Calls stages and keeps what each returned.
 
@@ -212,7 +239,7 @@ class Trace:
         """
         given = inspect.signature(stage.function).bind(*args, **kwargs)
         given.apply_defaults()
-        inputs = {name: v.array if isinstance(v, Value) else v for name, v in given.arguments.items()}
+        inputs = {name: _bare(value) for name, value in given.arguments.items()}
         call = cast("Callable[..., Array]", stage.function)  # bound by name, which P cannot say
         result = call(**inputs)
         if self._cast:
@@ -227,6 +254,26 @@ class Trace:
             self._details(stage, {**inputs, "result": result}) if kept else {},
         )
         return Value(result, stage.symbol)
+
+    def restate(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        array: Array | None = None,
+        details: Mapping[str, Array] | None = None,
+    ) -> None:
+        """Say what a stage returned that was only run on a sample, to record how it is computed.
+
+        Args:
+            name: The stage.
+            shape: Shape of the whole result.
+            array: The whole result; None where it was never made at once.
+            details: The details that are known of it.
+        """
+        kept = array is not None and (self._keep is None or name in self._keep)
+        self.records[name] = replace(
+            self.records[name], shape=shape, array=array if kept else None, details=details or {}
+        )
 
     def _details(self, stage: Stage[...], inputs: Mapping[str, Array]) -> dict[str, Array]:
         wanted = (each for each in stage.details.values() if self._large_details or not each.large)

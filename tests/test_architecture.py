@@ -29,9 +29,11 @@ MAY_IMPORT = {
     "core": "trace problem errors",
     "resolve": "core trace problem presets errors",
     "backends": "trace errors",
-    "memory": "core trace problem errors",
+    "memory": "errors",
+    "plan": "core memory trace",
+    "streamed": "core backends trace",
     "observe": "core trace problem errors text",
-    "compute": "resolve core backends observe memory trace problem errors",
+    "compute": "resolve core backends observe plan streamed trace problem errors",
     "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
@@ -63,14 +65,15 @@ MAY_IMPORT = {
     # attn for Python
     "python": "render readers blocks explain sheet compute problem errors",
     # the command line
-    "options": "render sheet backends core trace problem errors text",
+    "options": "render compute sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text version",
     "progress": "",
     "checking": "check progress readers problem trace errors text",
     "about": "schema listing describe render files streams terminal problem errors text",
+    "showing": "deliver options explain stored readers compute render errors",
     "judging": "checking check deliver options readers render sheet backends errors",
-    "cli": "about judging explain stored deliver options faults streams readers drawn draw render check blocks sheet "
+    "cli": "about judging showing progress deliver options faults streams readers drawn draw render check blocks sheet "
     "compute backends problem errors text version",
     "__main__": "cli",
 }

@@ -27,8 +27,8 @@ _ENOUGH = 3
 _SPARE_BITS = 7
 """Chance is held to one false match in so many bits."""
 
-Tell = Callable[[int, int], None]
-"""Hears how many readings were tried, of how many."""
+Tell = Callable[[float], None]
+"""Hears which share of the readings is tried."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class _Search:
                 self.finished = False
                 break
             if self._tell:
-                self._tell(number, count)
+                self._tell(number / count)
             if self._matches(reading):
                 found.append(reading.said)
         return found

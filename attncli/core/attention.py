@@ -22,7 +22,7 @@ from attncli.core.heads import (
 )
 from attncli.core.logits import biased, masked, scaled, softcapped
 from attncli.core.mixing import head_output, output, projected_output
-from attncli.core.positions import position_added, rotated_keys, rotated_queries
+from attncli.core.positions import position_added, rotated_keys, rotated_queries, spread
 from attncli.core.similarity import (
     additive_scores,
     cosine_scores,
@@ -41,9 +41,24 @@ from attncli.core.softmax import (
     weights_by_sum,
     weights_with_sink,
 )
-from attncli.trace import Array, Stage, Trace, Value
+from attncli.trace import Array, Caller, Stage, Trace, Value
 
-__all__ = ["LATE_INPUTS", "ORDER", "Dropout", "Inputs", "Norm", "Rotation", "Similarity", "attend"]
+__all__ = [
+    "LATE_INPUTS",
+    "ORDER",
+    "Dropout",
+    "Inputs",
+    "Norm",
+    "Rotation",
+    "Similarity",
+    "attend",
+    "bias_of",
+    "finish",
+    "logits",
+    "mix",
+    "vectors",
+    "weigh",
+]
 
 ORDER: dict[str, tuple[str, ...]] = {
     "qk": (
@@ -164,6 +179,8 @@ class Inputs:
         temperature: Number that the scaled scores are divided by.
         softcap: Largest size that a score is bent to.
         bias: Added to the scores; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        by_distance: Added to the scores as well: one number for each distance, or as many for each
+            head, ``(num_heads, seq_q + seq_k − 1)``; a key less a query, −(seq_q − 1) first.
         bias_position: ``after_softcap``, ``before_softcap`` or ``before_scale``.
         mask: What a query may see; None is everything.
         additive: Added to the scaled scores; broadcasts to ``(batch, head, seq_q, seq_k)``.
@@ -212,6 +229,7 @@ class Inputs:
     temperature: Value | None = None
     softcap: Value | None = None
     bias: Value | None = None
+    by_distance: Value | None = None
     bias_position: str = "after_softcap"
     mask: masks.Rules | None = None
     additive: Value | None = None
@@ -228,6 +246,16 @@ class Inputs:
     def heads(self) -> bool:
         """Whether the stages have a head axis."""
         return self.by_head or self.num_heads > 1
+
+    @property
+    def biased(self) -> bool:
+        """Whether anything is added to the scores, masks aside."""
+        return self.bias is not None or self.by_distance is not None
+
+    @property
+    def mixed(self) -> str:
+        """Name of the stage that mixes the values: the output, unless something follows it."""
+        return "head_output" if self.heads or self.w_o or self.b_o else "output"
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -273,21 +301,31 @@ def attend(p: Inputs, trace: Trace) -> Value:
     Source:
         Vaswani et al. 2017, "Attention Is All You Need", sections 3.2.1 and 3.2.2.
     """
-    q, k, v = _project(p, trace)
-    q, k = _position(p, q, k, trace)
-    k, v = _remember(p, k, v, trace)
-    s = p.scores if q is None else _compare(p, q, k, trace)
-    z = p.scaled if s is None else _scale(p, s, trace)
-    z = z and _bend(p, z, trace)
-    m, keep = _mask(p, z, trace)
-    a = _weigh(p, m, keep, trace)
-    return a if v is None else _mix(p, a, v, keep, trace)
+    q, k, v = vectors(p, trace)
+    m, keep = logits(p, q, k, trace)
+    a = weigh(p, m, keep, trace)
+    return a if v is None else finish(p, mix(p, a, v, keep, trace), trace)
 
 
 Vectors = tuple[Value | None, Value | None, Value | None]
 
 
-def _project(p: Inputs, trace: Trace) -> Vectors:
+def vectors(p: Inputs, trace: Caller) -> Vectors:
+    """Make the queries, keys and values that are compared and mixed, one of each for every query head."""
+    q, k, v = _project(p, trace)
+    q, k = _position(p, q, k, trace)
+    k, v = _remember(p, k, v, trace)
+    return q, k, v
+
+
+def logits(p: Inputs, q: Value | None, k: Value | None, trace: Caller) -> tuple[Value, Value | None]:
+    """Go from queries and keys to what softmax is taken of, and find what is kept: all where it is None."""
+    s = p.scores if q is None else _compare(p, q, k, trace)
+    z = p.scaled if s is None else _scale(p, s, trace)
+    return _mask(p, z and _bend(p, z, trace), trace)
+
+
+def _project(p: Inputs, trace: Caller) -> Vectors:
     """Make queries, keys and values of tokens' vectors, and share them among the heads."""
     q, k, v = p.q, p.k, p.v
     if p.x is not None:
@@ -302,7 +340,9 @@ def _project(p: Inputs, trace: Trace) -> Vectors:
     return q, k, v
 
 
-def _position(p: Inputs, q: Value | None, k: Value | None, trace: Trace) -> tuple[Value | None, Value | None]:
+def _position(
+    p: Inputs, q: Value | None, k: Value | None, trace: Caller
+) -> tuple[Value | None, Value | None]:
     """Norm queries and keys, and rotate them to their positions."""
     if p.norm and q and k:
         q = trace(normed_queries, q, p.norm.eps, p.norm.weight_q)
@@ -314,7 +354,9 @@ def _position(p: Inputs, q: Value | None, k: Value | None, trace: Trace) -> tupl
     return q, k
 
 
-def _remember(p: Inputs, k: Value | None, v: Value | None, trace: Trace) -> tuple[Value | None, Value | None]:
+def _remember(
+    p: Inputs, k: Value | None, v: Value | None, trace: Caller
+) -> tuple[Value | None, Value | None]:
     """Put the cache before the new keys and values, and hand each query head those that serve it."""
     if p.past_k is not None:
         k = trace(all_keys, p.past_k, k)
@@ -329,7 +371,7 @@ def _serve(p: Inputs, shared: Value | None) -> Value | None:
     return Value(serve_query_heads(shared.array, p.num_heads, p.kv_head_map), shared.symbol)
 
 
-def _compare(p: Inputs, q: Value, k: Value | None, trace: Trace) -> Value:
+def _compare(p: Inputs, q: Value, k: Value | None, trace: Caller) -> Value:
     ways: dict[str, Stage[...]] = {
         "dot": scores,
         "cosine": cosine_scores,
@@ -339,23 +381,30 @@ def _compare(p: Inputs, q: Value, k: Value | None, trace: Trace) -> Value:
     return trace(ways[p.similarity.kind], q, k, *p.similarity.weights)
 
 
-def _scale(p: Inputs, s: Value, trace: Trace) -> Value:
+def _scale(p: Inputs, s: Value, trace: Caller) -> Value:
     return trace(scaled, _add_bias(p, "before_scale", s, trace), p.multiplier, p.divisor, p.temperature)
 
 
-def _bend(p: Inputs, z: Value, trace: Trace) -> Value:
+def _bend(p: Inputs, z: Value, trace: Caller) -> Value:
     """Cap and bias the scaled scores, in the order that the problem states."""
     z = _add_bias(p, "before_softcap", z, trace)
     z = trace(softcapped, z, p.softcap) if p.softcap else z
     return _add_bias(p, "after_softcap", z, trace)
 
 
-def _add_bias(p: Inputs, position: str, z: Value, trace: Trace) -> Value:
-    return trace(biased, z, p.bias) if p.bias and p.bias_position == position else z
+def _add_bias(p: Inputs, position: str, z: Value, trace: Caller) -> Value:
+    return trace(biased, z, bias_of(p)) if p.biased and p.bias_position == position else z
 
 
-def _mask(p: Inputs, z: Value | None, trace: Trace) -> tuple[Value, Value | None]:
-    """Mask the scores, and find what is kept: all of it where the answer is None."""
+def bias_of(p: Inputs) -> Value | None:
+    """Add up what is added to the scores; None where nothing is."""
+    if p.by_distance is None:
+        return p.bias
+    total = spread(p.by_distance.array, p.seq_q, p.seq_k)
+    return Value(total if p.bias is None else p.bias.array + total, p.by_distance.symbol)
+
+
+def _mask(p: Inputs, z: Value | None, trace: Caller) -> tuple[Value, Value | None]:
     if z is None:
         assert p.masked is not None
         return p.masked, Value(p.masked.array != -math.inf, "kept")
@@ -375,7 +424,7 @@ def _added(number: float) -> str:
     return f"{'−' if number < 0 else '+'} {abs(number):g}".replace("e+0", "e").replace("e+", "e")
 
 
-def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Trace) -> Value:
+def weigh(p: Inputs, m: Value, keep: Value | None, trace: Caller) -> Value:
     """Turn scores into weights, and mask and drop weights where that comes after."""
     if p.mask_when == "after_softmax_renormalized" and keep:
         a = trace(renormalized, trace(masked_softmax, m, keep))
@@ -386,7 +435,7 @@ def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Trace) -> Value:
     return trace(dropped, a, p.dropout.drawn, p.dropout.keep_rate) if p.dropout else a
 
 
-def _normalize(p: Inputs, m: Value, trace: Trace) -> Value:
+def _normalize(p: Inputs, m: Value, trace: Caller) -> Value:
     if p.normalize == "sum":
         return trace(weights_by_sum, m)
     if p.normalize == "none":
@@ -396,12 +445,16 @@ def _normalize(p: Inputs, m: Value, trace: Trace) -> Value:
     return trace(weights, m, empty=p.empty)
 
 
-def _mix(p: Inputs, a: Value, v: Value, keep: Value | None, trace: Trace) -> Value:
-    """Mix the values by the weights, and put the heads together."""
+def mix(p: Inputs, a: Value, v: Value, keep: Value | None, trace: Caller) -> Value:
+    """Mix the values by the weights."""
     seen = keep if p.exclude else None
-    if not p.heads and p.w_o is None and p.b_o is None:
-        return trace(output, a, v, seen, p.real_queries)
-    mixed = trace(head_output, a, v, seen, p.real_queries)
+    return trace(output if p.mixed == "output" else head_output, a, v, seen, p.real_queries)
+
+
+def finish(p: Inputs, mixed: Value, trace: Caller) -> Value:
+    """Put the heads together, and project what they say."""
+    if p.mixed == "output":
+        return mixed
     if not p.heads:
         return trace(projected_output, mixed, p.w_o, p.b_o, p.real_queries)
     real = p.real_queries and Value(p.real_queries.array[..., 0, :, :], p.real_queries.symbol)

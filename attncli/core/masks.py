@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from attncli.core.namespace import namespace
 from attncli.trace import Array, Value
 
-__all__ = ["Rules", "causal", "keep", "window"]
+__all__ = ["Rules", "causal", "keep", "sight", "window"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,8 @@ class Rules:
         offset: Position of the first query, one for all or one for each item of the batch.
         lengths: How many keys are real, one for each item of the batch.
         arrays: Boolean arrays; true keeps.
+        first_query: Where the queries start that the mask is for, counted among all queries.
+        first_key: Where the keys start, counted among all keys.
         symbol: The rules, as a formula says them.
     """
 
@@ -35,6 +37,8 @@ class Rules:
     offset: Array | int = 0
     lengths: Array | None = None
     arrays: tuple[Array, ...] = ()
+    first_query: int = 0
+    first_key: int = 0
     symbol: str = "kept"
 
     def map(self, convert: Callable[[Array], Array]) -> Rules:
@@ -75,8 +79,8 @@ def keep(rules: Rules, seq_q: int, seq_k: int, like: Array) -> Value:
         True where a query sees a key, in a shape that broadcasts to ``(batch, head, seq_q, seq_k)``.
     """
     xp = namespace(like)
-    query = xp.arange(seq_q, device=like.device)[:, None] + rules.offset
-    key = xp.arange(seq_k, device=like.device)[None, :]
+    query = xp.arange(seq_q, device=like.device)[:, None] + (rules.first_query + rules.offset)
+    key = xp.arange(seq_k, device=like.device)[None, :] + rules.first_key
     combined = xp.ones((seq_q, seq_k), dtype=xp.bool, device=like.device)
     for part in _parts(rules, query, key):
         combined = combined & part
@@ -91,3 +95,52 @@ def _parts(rules: Rules, query: Array, key: Array) -> Iterator[Array]:
     if rules.lengths is not None:
         yield key < rules.lengths
     yield from rules.arrays
+
+
+def sight(rules: Rules, queries: slice, keys: slice) -> bool | None:
+    """Tell by the rules alone, without a number for each pair, how much queries see of keys.
+
+    Args:
+        rules: The mask.
+        queries: Which queries, counted from the first that the mask is for.
+        keys: Which keys, likewise.
+
+    Returns:
+        True when every query sees every key, False when none sees any; None when it takes a closer
+        look.
+    """
+    low, high = _ends(rules.offset)
+    query = rules.first_query + queries.start + low, rules.first_query + queries.stop - 1 + high
+    key = rules.first_key + keys.start, rules.first_key + keys.stop - 1
+    verdicts = list(_verdicts(rules, query, key))
+    if False in verdicts:
+        return False
+    return True if all(verdicts) and not rules.arrays else None
+
+
+def _verdicts(rules: Rules, query: tuple[int, int], key: tuple[int, int]) -> Iterator[bool | None]:
+    if rules.causal:
+        yield _between(key, None, query)
+    for left, right in rules.windows:
+        if key[0] < rules.keep_first:
+            yield True if key[1] < rules.keep_first else None
+            continue
+        yield _between(key, None if left is None else (query[0] - left, query[1] - left), None)
+        yield _between(key, None, None if right is None else (query[0] + right, query[1] + right))
+    if rules.lengths is not None:
+        short, long = _ends(rules.lengths)
+        yield _between(key, None, (short - 1, long - 1))
+
+
+def _between(key: tuple[int, int], start: tuple[int, int] | None, end: tuple[int, int] | None) -> bool | None:
+    """Hold keys against where sight starts and ends, each known to lie between two places."""
+    if (start and key[1] < start[0]) or (end and key[0] > end[1]):
+        return False
+    return True if (not start or key[0] >= start[1]) and (not end or key[1] <= end[0]) else None
+
+
+def _ends(numbers: Array | int) -> tuple[int, int]:
+    if isinstance(numbers, int):
+        return numbers, numbers
+    xp = namespace(numbers)
+    return int(xp.min(numbers)), int(xp.max(numbers))

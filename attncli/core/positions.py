@@ -18,6 +18,7 @@ __all__ = [
     "rotation_angles",
     "rotation_frequencies",
     "sinusoidal",
+    "spread",
     "t5_bias",
     "t5_bucket",
 ]
@@ -180,6 +181,25 @@ def alibi(slopes: Array, query: Array, key: Array, form: str = ALIBI_FORMS[0]) -
         "m*j": j + 0 * i,
     }[form]
     return m * xp.astype(distance, slopes.dtype)
+
+
+def spread(by_distance: Array, seq_q: int, seq_k: int) -> Array:
+    """Spread numbers by distance over the pairs of queries and keys.
+
+    Args:
+        by_distance: ``(…, seq_q + seq_k − 1)``: a number for each distance from query to key, from
+            that of the last query and the first key to that of the first query and the last key.
+        seq_q: Number of queries.
+        seq_k: Number of keys.
+
+    Returns:
+        ``(…, seq_q, seq_k)``.
+    """
+    xp = namespace(by_distance)
+    query = xp.arange(seq_q, device=by_distance.device)
+    key = xp.arange(seq_k, device=by_distance.device)
+    place = xp.reshape(key[None, :] - query[:, None] + (seq_q - 1), (-1,))
+    return xp.reshape(xp.take(by_distance, place, axis=-1), (*by_distance.shape[:-1], seq_q, seq_k))
 
 
 def t5_bucket(

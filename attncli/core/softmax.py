@@ -15,6 +15,7 @@ __all__ = [
     "masked_softmax",
     "masked_weights",
     "renormalized",
+    "share",
     "unnormalized",
     "weights",
     "weights_by_sum",
@@ -45,7 +46,7 @@ def _total(x: Array) -> Array:
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
-def _share(parts: Array, total: Array, empty: float = 0.0) -> Array:
+def share(parts: Array, total: Array, empty: float = 0.0) -> Array:
     """Divide parts by their total; a total of 0 leaves ``empty``."""
     xp = namespace(parts)
     return xp.where(total == 0, empty, parts / xp.where(total == 0, 1.0, total))
@@ -67,7 +68,10 @@ def weights(scores: Array, *, empty: float = 0.0) -> Array:
         empty: The weights of a query that sees no key: 0, or NaN.
     """
     e = _exp(scores)
-    return _share(e, _total(e), empty)
+    total = _total(e)
+    # A total of 0 is one of zeros alone: by 1 they stay 0, by NaN they become NaN. Choosing among the
+    # shares afterwards would take as much memory again.
+    return e / namespace(e).where(total == 0, empty or 1.0, total)
 
 
 @weights.variant(
@@ -98,7 +102,7 @@ def _total_with_sink(scores: Array, sink: Array) -> Array:
 def weights_by_sum(numbers: Array) -> Array:
     """Divide each score by its row's sum: weights only while no score is negative."""
     seen = _seen(numbers)
-    return _share(seen, _total(seen))
+    return share(seen, _total(seen))
 
 
 @weights.variant(formula="{numbers}", latex="{numbers}", source="linear attention without a kernel")
@@ -132,7 +136,7 @@ def masked_weights(weights: Array, keep: Array) -> Array:
 def masked_softmax(scores: Array, keep: Array) -> Array:
     """Take the softmax over all keys, and then out of it those that are masked."""
     e = _exp(scores)
-    return namespace(scores).where(keep, _share(e, _total(e)), 0.0)
+    return namespace(scores).where(keep, share(e, _total(e)), 0.0)
 
 
 @weights.variant(
@@ -142,7 +146,7 @@ def masked_softmax(scores: Array, keep: Array) -> Array:
 )
 def renormalized(parts: Array) -> Array:
     """Divide what the mask left of each row by its sum."""
-    return _share(parts, _total(parts))
+    return share(parts, _total(parts))
 
 
 @stage(
@@ -222,4 +226,4 @@ def sink_mass(scores: Array, sink: Array) -> Array:
 def entropy(result: Array) -> Array:
     """Measure in bits how far each query spreads its attention: 0 looks at one key only."""
     xp = namespace(result)
-    return _total(-result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]
+    return 0.0 - _total(result * xp.log2(xp.where(result == 0, 1.0, result)))[..., 0]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from attncli.errors import InputError, Place
 from attncli.problem import Problem, Source
-from attncli.readers import json_tree, yaml_tree
+from attncli.readers import json_tree
 from attncli.readers.files import FORMATS, referenced
 from attncli.readers.keys import to_problem
 from attncli.readers.opening import STDIN, decode, read_bytes
@@ -32,6 +32,8 @@ ProblemReader: TypeAlias = Callable[[str, str], Documents]
 
 
 def _yaml(text: str, name: str) -> Documents:
+    from attncli.readers import yaml_tree  # noqa: PLC0415  (JSON does without)
+
     yield yaml_tree.parse(text, name), TextSource(name=name, text=text, tokens=yaml_tree.tokens)
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import ml_dtypes
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.text import quote
 
-__all__ = ["bfloat16", "refuse_dtype", "widened"]
+__all__ = ["refuse_dtype", "small_float", "widened"]
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+@cache
+def small_float(name: str) -> np.dtype[Any]:
+    """Return a dtype that NumPy lacks, such as bfloat16."""
+    import ml_dtypes  # noqa: PLC0415  (rarely needed)
+
+    dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+    return dtype
+
 
 _KEPT = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.bool_))
 
@@ -40,7 +50,7 @@ def refuse_dtype(dtype: np.dtype[np.generic], file: str, path: Path) -> None:
         InputError: Names the dtype and what it is.
     """
     if (
-        dtype == bfloat16
+        dtype.name == "bfloat16"
         or dtype.kind in "biu"
         or (dtype.kind == "f" and dtype.itemsize <= np.dtype(np.float64).itemsize)
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import re
 import stat
@@ -10,7 +11,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.readers import csv_file, npy, npz, safetensors_file
 from attncli.readers.opening import os_fault
 from attncli.readers.tree import Tree
 from attncli.text import quote
@@ -20,13 +20,23 @@ __all__ = ["FORMATS", "is_reference", "read_reference", "referenced"]
 ArrayReader: TypeAlias = Callable[[pathlib.Path, str | None, Path], Any]
 """Takes file, member and key; returns an array, or rows of text."""
 
+
+def _reader(module: str) -> ArrayReader:
+    """Return the reader of a module, which is imported when it is first used."""
+
+    def read(file: pathlib.Path, member: str | None, path: Path) -> Any:
+        return importlib.import_module(f"attncli.readers.{module}").read(file, member, path)
+
+    return read
+
+
 FORMATS: Mapping[str, ArrayReader] = MappingProxyType(
     {
-        ".npy": npy.read,
-        ".npz": npz.read,
-        ".safetensors": safetensors_file.read,
-        ".csv": csv_file.read,
-        ".tsv": csv_file.read,
+        ".npy": _reader("npy"),
+        ".npz": _reader("npz"),
+        ".safetensors": _reader("safetensors_file"),
+        ".csv": _reader("csv_file"),
+        ".tsv": _reader("csv_file"),
     }
 )
 

@@ -14,7 +14,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.readers.dtypes import bfloat16, refuse_dtype, widened
+from attncli.readers.dtypes import refuse_dtype, small_float, widened
 from attncli.text import quote
 
 __all__ = ["Header", "dtypes", "is_shape", "read", "read_header"]
@@ -99,7 +99,7 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
     except _UNPARSED as error:
         raise _damaged(name, path, (str(error) or type(error).__name__).splitlines()[0]) from error
     if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
-        dtype = bfloat16
+        dtype = small_float("bfloat16")
     refuse_dtype(dtype, name, path)
     if not is_shape(shape):
         raise _damaged(name, path, f"its header gives the shape {shape}, which no array has")

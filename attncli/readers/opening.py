@@ -15,6 +15,7 @@ from attncli.text import quote
 __all__ = ["MAX_BYTES", "STDIN", "decode", "os_fault", "read_bytes"]
 
 STDIN = "-"
+_CHUNK = 2**20
 MAX_BYTES = 2**30
 
 # UTF-32 stands first: its mark starts with that of UTF-16.
@@ -62,10 +63,12 @@ def _stdin() -> BinaryIO:
 
 
 def _bounded(file: BinaryIO, name: str) -> bytes:
-    data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise _too_large(name)
-    return data
+    data = bytearray()
+    while chunk := file.read(_CHUNK):  # asked for all at once, Python makes room for as much as may come
+        data += chunk
+        if len(data) > MAX_BYTES:
+            raise _too_large(name)
+    return bytes(data)
 
 
 def _too_large(name: str) -> InputError:

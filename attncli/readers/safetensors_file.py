@@ -14,12 +14,11 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
-from attncli.readers.dtypes import bfloat16, widened
+from attncli.readers.dtypes import small_float, widened
 from attncli.readers.npy import is_shape
 from attncli.readers.npz import names_listed
 from attncli.text import quote
@@ -29,13 +28,13 @@ __all__ = ["dtypes", "read"]
 _MAX_HEADER = 100_000_000
 _LENGTH = struct.Struct("<Q")
 
+_SMALL = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
+"""Numbers that NumPy lacks."""
+
 _DTYPES: Mapping[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
-    "BF16": bfloat16,
-    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
-    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "I64": np.dtype("<i8"),
     "I32": np.dtype("<i4"),
     "I16": np.dtype("<i2"),
@@ -112,14 +111,14 @@ def _layout(
         whole = False
     if not whole:
         raise _damaged(file, path, f"the header's entry for {quote(name)} is not valid")
-    if not isinstance(label, str) or label not in _DTYPES:
+    if not isinstance(label, str) or label not in {*_DTYPES, *_SMALL}:
         raise InputError(
             f"{cell_name(path)}: {quote(name)} of {quote(file.name, marks='')} has the dtype {quote(str(label))}, "
             "which is not known",
             path=path,
-            fix=f"save it as one of: {', '.join(_DTYPES)}",
+            fix=f"save it as one of: {', '.join([*_DTYPES, *_SMALL])}",
         )
-    dtype = _DTYPES[label]
+    dtype = small_float(_SMALL[label]) if label in _SMALL else _DTYPES[label]
     if end - begin != math.prod(shape) * dtype.itemsize:
         raise _damaged(file, path, f"the size of {quote(name)} does not agree with its shape {shape}")
     there = file.stat().st_size - start

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from attncli.errors import InputError, Path, Place
 from attncli.problem import Source
-from attncli.readers import yaml_tree
 from attncli.readers.keys import mapping_at_top
 from attncli.readers.tree import Tree
 from attncli.text import quote
@@ -77,6 +76,8 @@ def parse_setting(text: str) -> Setting:
         raise InputError(
             f"{quote(text)} sets nothing", fix="write --set KEY=VALUE, such as --set scale=0.5", place=place
         )
+    from attncli.readers import yaml_tree  # noqa: PLC0415  (only --set needs YAML where the problem is JSON)
+
     try:
         value.encode()
         return Setting(text, path, yaml_tree.parse(value or '""', f"--set {text}"))

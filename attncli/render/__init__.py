@@ -35,6 +35,7 @@ class Format:
         single: Whether it holds one result and no more.
         paper: Whether it is for white paper, unless a dark background is asked for.
         data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
+        stage: The stage that it holds where it holds one only, unless another is asked for.
     """
 
     suffixes: tuple[str, ...]
@@ -43,6 +44,7 @@ class Format:
     single: bool = False
     paper: bool = False
     data: bool = False
+    stage: str | None = None
 
 
 def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
@@ -126,6 +128,14 @@ def _document(module: str) -> Render:
     return render
 
 
+def _npy(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.npy import render_npy  # noqa: PLC0415
+
+    del terminal
+    for result in results:
+        yield from render_npy(result, *(view.stages or ()))
+
+
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
     "json": Format((".json",), _json, single=True, data=True),
@@ -138,6 +148,7 @@ FORMATS: dict[str, Format] = {
     "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
     "npz": Format((".npz",), _npz, binary=True, single=True, data=True),
     "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True),
+    "npy": Format((".npy",), _npy, binary=True, single=True, data=True, stage="output"),
 }
 
 

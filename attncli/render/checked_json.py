@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from attncli import __version__
 from attncli.check.diagnose import Diagnosis
 from attncli.check.printed import Verdict
 from attncli.check.report import Cell, Checked, Refused, Report
 from attncli.render.checked import outcome
 from attncli.render.json_text import json_text
+from attncli.version import __version__
 
 __all__ = ["render_report_json"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli import __version__
 from attncli.check.compare import Comparison, Row
 from attncli.render.box import indent, stacked, wrapped
 from attncli.render.checked_json import diagnosis
@@ -16,6 +15,7 @@ from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Role, Span, cells, paint
 from attncli.render.json_text import json_text
 from attncli.render.terminal import Terminal
+from attncli.version import __version__
 
 __all__ = ["render_comparison", "render_comparison_json"]
 

@@ -31,21 +31,29 @@ def bias(draft: Draft, begin: str) -> None:
     paths: list[Path] = [("bias", i) for i in range(len(parts))]
     if not isinstance(p.bias, tuple):
         paths = [("bias",)]
-    made = [_one_bias(draft, part, path) for part, path in zip(parts, paths, strict=True)]
-    total = made[0]
-    for each in made[1:]:
-        total = total + each
-    draft.put("bias", total, "B")
+    for part, path in zip(parts, paths, strict=True):
+        if not isinstance(part, Variant):
+            _add(draft, "bias", real(fit_scores(path, part, draft)))
+        elif isinstance(part.value, Alibi) and part.value.form == "m*j":  # the one that is no distance
+            rule = _alibi(draft, part.value, path)
+            _add(draft, "bias", _headed(draft, rule(np.zeros(1, int), np.arange(draft.sizes["key"]))))
+        else:
+            _add(draft, "by_distance", _by_distance(draft, part.value, path))
 
 
-def _one_bias(draft: Draft, part: Variant | Numbers, path: Path) -> Numbers:
-    if not isinstance(part, Variant):
-        return real(fit_scores(path, part, draft))
-    start = _first_query(draft, path)
-    query, key_positions = np.arange(draft.sizes["query"]) + start, np.arange(draft.sizes["key"])
-    rule = part.value
+def _add(draft: Draft, name: str, numbers: Numbers) -> None:
+    before = draft.values.get(name)
+    draft.put(name, numbers if before is None else before.array + numbers, "B")
+
+
+def _by_distance(draft: Draft, rule: Alibi | T5, path: Path) -> Numbers:
+    """Find the bias of every distance that there is, which takes far less room than one of every pair."""
     made = _alibi(draft, rule, path) if isinstance(rule, Alibi) else _t5(draft, rule, path)
-    by_head: Numbers = made(query, key_positions)
+    distances = np.arange(1 - draft.sizes["query"], draft.sizes["key"]) - _first_query(draft, path)
+    return _headed(draft, made(np.zeros(1, int), distances))[..., 0, :]
+
+
+def _headed(draft: Draft, by_head: Numbers) -> Numbers:
     return by_head if "head" in draft.axes else by_head[0]
 
 

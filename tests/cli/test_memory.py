@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attncli import memory
-from attncli.core.attention import Inputs
+from attncli import memory, plan
+from attncli.core.attention import ORDER, Inputs
 from attncli.errors import UnavailableError
+from attncli.plan import PASSING, Plan, make_plan
 from attncli.readers import load
 from attncli.resolve import resolve
 from attncli.trace import Value
@@ -27,7 +28,7 @@ def test_a_long_sequence_is_refused_at_once(sh: Shell) -> None:
     err = done.stderr.decode()
     assert done.stdout == b"3\n"
     assert re.match(r"error: this needs 33\.5 GiB of memory, and 3\.\d GiB is left \(ulimit -v\)\n", err)
-    assert re.search(r"fix: a sequence of at most (8|9)\d00 tokens\n", err)
+    assert re.search(r"fix: a sequence of at most (8|9)\d00 tokens, or --stages output", err)
 
 
 def test_too_much_to_draw_is_refused(attn: Attn) -> None:
@@ -39,7 +40,13 @@ def test_too_much_to_draw_is_refused(attn: Attn) -> None:
 
 def limit(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Leave so many bytes."""
-    monkeypatch.setattr(memory, "available", lambda: (left, "a test"))
+    for room in (memory, plan):
+        monkeypatch.setattr(room, "available", lambda: (left, "a test"))
+
+
+def made(inputs: Inputs, dtype: str, *, large_details: bool = False) -> Plan:
+    """Plan a problem of which every stage is kept."""
+    return make_plan(inputs, dict.fromkeys(ORDER, dtype), None, large_details=large_details)
 
 
 @pytest.mark.parametrize(
@@ -57,24 +64,24 @@ def test_stages_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch, probl
     (folder / "counted.yaml").write_text(problem)
     inputs = resolve(load("counted.yaml")[0]).inputs
     for dtype, size in (("float64", 8), ("float32", 4), ("float16", 4)):
-        need = (arrays + memory.PASSING) * 9 * size
+        need = (arrays + PASSING) * 9 * size
         limit(monkeypatch, need)
-        memory.require_stages(inputs, dtype)
+        made(inputs, dtype).require()
         limit(monkeypatch, need - 1)
         with pytest.raises(UnavailableError, match="left"):
-            memory.require_stages(inputs, dtype)
+            made(inputs, dtype).require()
 
 
 def test_batches_heads_and_details_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size grows with batch and heads; details add the exponentials and a number for each value."""
     q = Value(np.zeros((5, 4, 3, 2)), "Q")
     inputs = Inputs(q=q, k=q, v=q, batch=True, by_head=True, num_heads=4, num_kv_heads=4, seq_q=3, seq_k=3)
-    need = (3 + memory.PASSING + 1 + 2) * 5 * 4 * 9 * 8
+    need = (3 + PASSING + 1 + 2) * 5 * 4 * 9 * 8
     limit(monkeypatch, need)
-    memory.require_stages(inputs, "float64", large_details=True)
+    made(inputs, "float64", large_details=True).require()
     limit(monkeypatch, need - 1)
     with pytest.raises(UnavailableError, match="left") as caught:
-        memory.require_stages(inputs, "float64", large_details=True)
+        made(inputs, "float64", large_details=True).require()
     assert "--dtype float32" in caught.value.fix
     assert "--detail" in caught.value.fix
 
@@ -110,9 +117,9 @@ def test_what_weights_make_is_counted(folder: Path, monkeypatch: pytest.MonkeyPa
         f"W_O: {[[1] * 5] * 4}"
     )
     inputs = resolve(load("wide.yaml")[0]).inputs
-    need = 8 * ((3 + memory.PASSING) * 2 + 2 * 3 + 3 + 4 + 2 * 4 + 2 * 5)
+    need = 8 * ((3 + PASSING) * 2 + 2 * 3 + 3 + 4 + 2 * 4 + 2 * 5)
     limit(monkeypatch, need)
-    memory.require_stages(inputs, "float64")
+    made(inputs, "float64").require()
     limit(monkeypatch, need - 1)
     with pytest.raises(UnavailableError, match=r"what the weights make of them takes 0\.0 GiB"):
-        memory.require_stages(inputs, "float64")
+        made(inputs, "float64").require()

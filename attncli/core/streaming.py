@@ -1,0 +1,286 @@
+"""The same output in tiles: exact, in memory that grows with queries + keys and not with their product.
+
+A tile is a few hundred queries by a few hundred keys. Its scores are scaled, biased and masked by the
+very functions of the full way, and then let go; `attncli.core.online` keeps of them what softmax needs.
+
+Source:
+    Rabe and Staats 2021, "Self-attention Does Not Need O(n²) Memory"; Dao et al. 2022,
+    "FlashAttention".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import NamedTuple
+
+from attncli.core import masks
+from attncli.core.attention import Inputs, finish, logits, mix, vectors, weigh
+from attncli.core.logits import scaled
+from attncli.core.namespace import namespace
+from attncli.core.online import Exp, Online, exp_shifted
+from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs
+from attncli.trace import STAGES, Array, Trace, Value, untraced
+
+__all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
+
+BY_PAIR = frozenset(name for name, stage in STAGES.items() if stage.axes[-2:] == ("query", "key"))
+"""Stages with a number for each query and key, which are never whole here."""
+
+
+class Strip(NamedTuple):
+    """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
+
+    lead: tuple[slice, ...]
+    queries: slice
+
+
+class Mixed(NamedTuple):
+    """What a strip comes to: its rows of the output, and of the details of softmax."""
+
+    output: Array
+    details: dict[str, Array]
+
+
+Work = Callable[[Strip], Mixed]
+
+
+def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
+    """Work strips off, one after the other."""
+    return [work(strip) for strip in todo]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """How tiles are worked off, where an array library can do more than the standard says.
+
+    Args:
+        queries: Queries in a tile.
+        keys: Keys in a tile.
+        apart: Whether each head of each item of the batch is a strip of its own.
+        run: Works strips off, and returns what each came to, in their order.
+        exp: Takes exp(z − shift); it may write over z, which nobody else holds.
+        looks: Whether looking at values is cheap, so that what they make needless can be left out.
+        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
+    """
+
+    queries: int = 256
+    keys: int = 512
+    apart: bool = False
+    run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
+    exp: Exp = exp_shifted
+    looks: bool = False
+    fused: Callable[[Array, Array, Array, bool], Array] | None = None
+
+
+def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
+    """Compute what `attncli.core.attention.attend` does, holding no stage of queries × keys.
+
+    Args:
+        p: What to compute; there must be values.
+        trace: Is told of every stage; none of queries × keys is kept.
+        engine: How tiles are worked off.
+
+    Returns:
+        Whether the library's own kernel took the place of the tiles, where it computes the same.
+    """
+    q, k, v = vectors(p, trace)
+    assert v is not None
+    shape = _sample(p, q, k, v, trace)
+    job = _job(p, q, k, v, engine)
+    fused = engine.fused is not None and q is not None and _is_plain(p, q, v)
+    output, details = _fuse(job) if fused else _tile(job, shape[:-2])
+    trace.restate("weights", shape, details=details)
+    trace.restate(p.mixed, tuple(output.shape), output)
+    finish(p, Value(output, STAGES[p.mixed].symbol), trace)
+    return fused
+
+
+def _is_plain(p: Inputs, q: Value, v: Value) -> bool:
+    """Tell whether this is attention as every library has it, so that a kernel gives the same."""
+    mask = p.mask
+    unusual = (p.biased, p.additive, p.softcap, p.sink, p.dropout, p.real_queries)
+    if any(unusual) or p.similarity.kind != "dot" or q.array.shape[-1] != v.array.shape[-1]:
+        return False
+    if mask is None:
+        return p.normalize == "softmax"
+    plain = p.normalize == "softmax" and p.mask_when == "before_softmax" and p.fill == -math.inf
+    # A kernel lets a masked NaN into the output, as IEEE arithmetic has it.
+    return plain and _is_causal_only(mask) and _are_finite(v)
+
+
+def _is_causal_only(mask: masks.Rules) -> bool:
+    more = mask.windows or mask.arrays or mask.lengths is not None
+    return mask.causal and not more and isinstance(mask.offset, int) and mask.offset == 0
+
+
+def _fuse(job: _Job) -> tuple[Array, dict[str, Array]]:
+    assert job.engine.fused is not None
+    assert job.q is not None
+    assert job.k is not None
+    return job.engine.fused(job.q.array, job.k.array, job.v.array, job.p.mask is not None), {}
+
+
+def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
+    p, engine = job.p, job.engine
+    todo = list(_strips(p, lead, engine))
+    order = sorted(
+        range(len(todo)), key=lambda i: -sum(1 for _ in job.tiles(job.part(todo[i])))
+    )  # longest first
+    made = dict(zip(order, engine.run(job.mix, [todo[i] for i in order]), strict=True))
+    parts = [made[i] for i in range(len(todo))]
+    together = partial(_together, lead=lead, each=math.ceil(p.seq_q / engine.queries))
+    output = together([part.output for part in parts], axis=-2)
+    details = {name: together([part.details[name] for part in parts], axis=-1) for name in parts[0].details}
+    return output, details
+
+
+def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]:
+    choices = [spans(length, 1) if engine.apart else [ALL] for length in lead]
+    for some in product(*choices):
+        yield from (Strip(some, queries) for queries in spans(p.seq_q, engine.queries))
+
+
+def _together(parts: list[Array], *, lead: tuple[int, ...], each: int, axis: int) -> Array:
+    """Join what strips came to: first those of a head, ``each`` of them, then the heads."""
+    xp = namespace(parts[0])
+    heads = [xp.concat(parts[i : i + each], axis=axis) for i in range(0, len(parts), each)]
+    return xp.reshape(xp.concat(heads, axis=0), (*lead, *heads[0].shape[axis:]))
+
+
+def _sample(p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Trace) -> tuple[int, ...]:
+    """Trace one query and one key, which records how every stage is computed; return the scores' shape."""
+    given = q or p.scores or p.scaled or p.masked
+    assert given is not None
+    lead = tuple(given.array.shape[:-2])
+    first = slice(0, 1)
+    part = tile_inputs(p, Tile(lead=(ALL,) * len(lead), queries=first, keys=first))
+    m, keep = logits(part, _rows(q, first), _rows(k, first), trace)
+    value = _rows(v, first)
+    assert value is not None
+    mix(part, weigh(part, m, keep, trace), value, keep, trace)
+    shape = (*lead, p.seq_q, p.seq_k)
+    for name in BY_PAIR & trace.records.keys():
+        trace.restate(name, shape)
+    return shape
+
+
+def _rows(vectors: Value | None, rows: slice, lead: tuple[slice, ...] = ()) -> Value | None:
+    if vectors is None:
+        return None
+    lead = lead or (ALL,) * (vectors.array.ndim - 2)
+    return Value(cut(vectors.array, *lead, rows, ALL), vectors.symbol)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """What all strips are computed from.
+
+    Args:
+        p: The inputs.
+        q: Queries, scaled already where their scores would be.
+        k: Keys.
+        v: Values.
+        engine: How tiles are worked off.
+        hides: Whether what the mask rules out leaves no trace in the output.
+        by_pair: Whether anything but the mask has a number for each pair.
+        longest: Length of the longest key of each head, ``(…, 1, 1)``, where scores are bounded by
+            lengths; None where they are not.
+    """
+
+    p: Inputs
+    q: Value | None
+    k: Value | None
+    v: Value
+    engine: Engine
+    hides: bool
+    by_pair: bool
+    longest: Array | None
+
+    def part(self, strip: Strip) -> Inputs:
+        """Return the inputs of a strip."""
+        whole = slice(0, self.p.seq_k)
+        return tile_inputs(self.p, Tile(lead=strip.lead, queries=strip.queries, keys=whole))
+
+    def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
+        """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
+        blind = True
+        for keys in spans(part.seq_k, self.engine.keys):
+            seen = True if part.mask is None else masks.sight(part.mask, slice(0, part.seq_q), keys)
+            if seen is not False or not self.hides:
+                blind = False
+                yield keys, seen
+        if blind:  # one tile that is hidden whole tells what becomes of such rows
+            yield next(spans(part.seq_k, 1)), False
+
+    def size(self, strip: Strip) -> int:
+        """Count the tiles to be computed."""
+        if self.p.mask is None:
+            return math.ceil(self.p.seq_k / self.engine.keys)
+        return sum(1 for _ in self.tiles(self.part(strip)))
+
+    def mix(self, strip: Strip) -> Mixed:
+        """Compute a strip."""
+        q, part = _rows(self.q, strip.queries, strip.lead), self.part(strip)
+        seen_whole = replace(part, mask=None) if part.mask else part
+        online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(q, strip))
+        for keys, seen in self.tiles(part):
+            tile = seen_whole if seen else part
+            if not seen or self.by_pair:
+                lead = (ALL,) * len(strip.lead)
+                tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
+            z, keep = logits(tile, q, _rows(self.k, keys, strip.lead), untraced)
+            value = _rows(self.v, keys, strip.lead)
+            assert value is not None
+            online.add(tile, z.array, value.array, keep and keep.array)
+        return Mixed(*online.end(part))
+
+    def _is_bounded(self, q: Value | None, strip: Strip) -> bool:
+        """Tell whether no exponential can overflow, nor a sum of them, so that none needs a shift.
+
+        By Cauchy and Schwarz, a score is at most as large as the lengths of query and key multiplied.
+        """
+        if self.longest is None or q is None:
+            return False
+        xp = namespace(q.array)
+        most = 64 if q.array.dtype == xp.float32 else 500
+        return bool(xp.max(_length(q.array)) * xp.max(cut(self.longest, *strip.lead, ALL, ALL)) <= most)
+
+
+def _length(vectors: Array) -> Array:
+    xp = namespace(vectors)
+    return xp.sqrt(xp.sum(vectors * vectors, axis=-1, keepdims=True))
+
+
+def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> _Job:
+    """Do once what would be the same for every tile."""
+    if q and p.similarity.kind == "dot" and not (p.biased and p.bias_position == "before_scale"):
+        q = Value(untraced(scaled, q, p.multiplier, p.divisor, p.temperature).array, q.symbol)
+        p = replace(p, multiplier=None, divisor=None, temperature=None)
+    hides = p.fill == -math.inf and p.mask_when == "before_softmax"
+    longest = None
+    plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
+    hidden_counts = p.exclude
+    if plain and engine.looks:
+        assert k is not None
+        finite = _are_finite(q, k, v, p.by_distance)
+        if finite:
+            p, hidden_counts = replace(p, exclude=False), True
+        if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
+            xp = namespace(k.array)
+            longest = xp.max(_length(k.array), axis=-2, keepdims=True)
+    by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
+    return _Job(
+        p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, by_pair=by_pair, longest=longest
+    )
+
+
+def _are_finite(*values: Value | None) -> bool:
+    """Tell whether all numbers are finite, and so are the products of any two of them."""
+    arrays = [value.array for value in values if value is not None]
+    xp = namespace(arrays[0])
+    room = math.sqrt(float(xp.finfo(arrays[0].dtype).max)) / 2**16
+    return all(bool(xp.max(xp.abs(array)) < room) for array in arrays)

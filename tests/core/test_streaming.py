@@ -1,0 +1,147 @@
+"""The streamed way gives what the full way gives, whatever the convention and wherever the tiles end."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli.core.attention import Inputs, attend
+from attncli.core.masks import Rules, keep, sight
+from attncli.core.streaming import BY_PAIR, Engine, attend_streamed
+from attncli.trace import Trace, Value
+from tests.conftest import Namespace
+from tests.core.test_backends_agree import PROBLEMS, draw, inputs, same
+
+ENGINES = {
+    "single cells": Engine(queries=1, keys=1),
+    "by head": Engine(queries=2, keys=2, apart=True),
+    "looking": Engine(queries=2, keys=2, apart=True, looks=True),
+    "one tile": Engine(),
+}
+MIXED = {name: each for name in PROBLEMS if (each := inputs(name)).v or each.x}
+
+
+def per_item(numbers: list[int]) -> np.ndarray:
+    """Give each item of a batch its number, in the axes of the scores."""
+    return np.reshape(numbers, (2, 1, 1, 1))
+
+
+def full(p: Inputs) -> Trace:
+    trace = Trace(p.axes)
+    with np.errstate(all="ignore"):
+        attend(p, trace)
+    return trace
+
+
+def streamed(p: Inputs, engine: Engine) -> Trace:
+    trace = Trace(p.axes)
+    with np.errstate(all="ignore"):
+        attend_streamed(p, trace, engine)
+    return trace
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MIXED)
+def test_tiles_change_nothing(xp: Namespace, name: str, engine: str) -> None:
+    """Each convention comes to the same output, shapes, formulas and log-sums, in tiles of any size."""
+    wanted = full(MIXED[name])
+    got = streamed(MIXED[name].map(xp.asarray), ENGINES[engine])
+    assert set(got.records) == set(wanted.records)
+    for ours, theirs in ((wanted.records[each.stage.name], each) for each in got):
+        assert (theirs.axes, theirs.shape, theirs.formula) == (ours.axes, ours.shape, ours.formula)
+        if theirs.stage.name in BY_PAIR:
+            assert theirs.array is None
+        else:
+            same(theirs.stage.name, xp.to_numpy(theirs.array), ours.array)
+        for each, array in theirs.details.items():
+            same(each, xp.to_numpy(array), ours.details[each])
+
+
+RULES = st.builds(
+    Rules,
+    causal=st.booleans(),
+    windows=st.lists(st.tuples(st.none() | st.integers(0, 5), st.none() | st.integers(0, 5)), max_size=2).map(
+        tuple
+    ),
+    keep_first=st.integers(0, 4),
+    offset=st.integers(-4, 8) | st.lists(st.integers(-4, 8), min_size=2, max_size=2).map(per_item),
+    lengths=st.none() | st.lists(st.integers(0, 9), min_size=2, max_size=2).map(per_item),
+)
+
+
+EDGES = [
+    Rules(causal=True),
+    Rules(causal=True, offset=2),
+    Rules(windows=((1, None),)),
+    Rules(windows=((None, 1),)),
+    Rules(windows=((2, 0),), keep_first=2, offset=1),
+    Rules(causal=True, lengths=per_item([2, 5]), offset=per_item([-1, 1])),
+]
+
+
+@pytest.mark.parametrize("rules", EDGES)
+def test_sight_is_never_wrong(rules: Rules) -> None:
+    """What the rules call wholly seen or wholly hidden is so, pair by pair, for every tile of 6 × 6."""
+    kept = np.broadcast_to(keep(rules, 6, 6, np.empty(0)).array, (2, 1, 6, 6))
+    parts = [slice(start, stop) for start in range(6) for stop in range(start + 1, 7)]
+    for queries, keys in product(parts, parts):
+        part, seen = kept[..., queries, keys], sight(rules, queries, keys)
+        assert seen is None or part.all() == seen == part.any(), (queries, keys)
+
+
+def test_sight_of_causal_tiles() -> None:
+    """Below the diagonal all is seen, above it nothing, and on it a closer look is taken."""
+    rules = Rules(causal=True)
+    places = [(slice(4, 6), slice(2, 5)), (slice(4, 6), slice(6, 8)), (slice(4, 6), slice(4, 6))]
+    assert [sight(rules, queries, keys) for queries, keys in places] == [True, False, None]
+
+
+@given(
+    RULES,
+    st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_any_mask_in_any_tiles(
+    rules: Rules, sizes: tuple[int, int], queries: int, keys: int, looks: bool
+) -> None:
+    """Whatever the rules, the sizes and the tiles, both ways come to the same output and log-sums."""
+    seq_q, seq_k = sizes
+    q, k, v = draw(2, 3, seq_q, 4), draw(2, 3, seq_k, 4), draw(2, 3, seq_k, 5)
+    vectors = {"q": Value(q, "Q"), "k": Value(k, "K"), "v": Value(v, "V")}
+    heads = {"num_heads": 3, "num_kv_heads": 3, "by_head": True, "batch": True}
+    whole = Inputs(**vectors, **heads, seq_q=seq_q, seq_k=seq_k, mask=rules)  # type: ignore[arg-type]
+    wanted = full(whole)
+    got = streamed(whole, Engine(queries=queries, keys=keys, apart=looks, looks=looks))
+    for name in ("head_output", "output"):
+        array = got.records[name].array
+        assert array is not None
+        same(name, array, wanted.records[name].array)
+    same("lse", got.records["weights"].details["lse"], wanted.records["weights"].details["lse"])
+
+
+def test_large_scores_do_not_overflow() -> None:
+    """Where lengths of queries and keys do not rule it out, the largest score is taken off first."""
+    q = np.full((3, 4), 100.0, dtype=np.float32)
+    large = Inputs(q=Value(q, "Q"), k=Value(q, "K"), v=Value(q, "V"), seq_q=3, seq_k=3)
+    output = streamed(large, Engine(queries=2, keys=2, looks=True)).records["output"].array
+    np.testing.assert_array_equal(output, q)
+
+
+def test_only_the_keys_in_sight_are_compared() -> None:
+    """A causal window leaves out the tiles that it hides, so that work grows with the window."""
+    seen = []
+
+    def exp(z: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
+        seen.append(z.shape)
+        return np.asarray(np.exp(z if shift is None else z - shift))
+
+    x = Value(draw(64, 2), "X")
+    mask = Rules(causal=True, windows=((4, None),))
+    streamed(Inputs(q=x, k=x, v=x, seq_q=64, seq_k=64, mask=mask), Engine(queries=4, keys=4, exp=exp))
+    assert len(seen) == 1 + 15 * 2
