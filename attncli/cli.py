@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from attncli import __version__, streams
-from attncli.about import add_commands
+from attncli import about, judging, showing, streams
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode
 from attncli.faults import verdict
-from attncli.options import KEYS, LARGEST, Engine, Look, Output, Settings, expand, no_stage, one_of
+from attncli.options import KEYS, LARGEST, Engine, Look, Output, Plan, Settings, all_there, expand, one_of
+from attncli.version import __version__
 
 if TYPE_CHECKING:  # help does not wait for NumPy
-    from attncli.compute import Result
     from attncli.problem import Problem
     from attncli.sheet import View
 
@@ -61,6 +60,9 @@ def _show_version(wanted: bool) -> None:
   attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
   attn compute small.json --causal            every stage of a problem, as tables
   attn compute small.json --json              the same for programs
+  attn diff small.json --dtype-b float32      two ways, stage by stage
+  attn explain small.json "weights[2,1]"      the arithmetic of one cell
+  attn show small.json -o small.svg           a finished result again, in another form
   attn keys                                   what a problem file may say""",
 )
 def attn(
@@ -99,6 +101,7 @@ def compute(
         int | None,
         typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
     ] = None,
+    plan: Plan = False,
 ) -> None:
     """Read, compute, write; nothing is written before everything is computed."""
     from attncli.readers import load  # noqa: PLC0415
@@ -107,7 +110,10 @@ def compute(
     view = delivery.fit(look.view(batch))
     problems = [problem for name in files for problem in load(name, settings.strings())]
     delivery.spare(file for problem in problems for file in problem.origin.files)
-    _answer(delivery, problems, engine, view)
+    if plan:
+        _say_plans(problems, engine, view)
+    else:
+        _answer(delivery, problems, engine, view)
 
 
 @app.command(
@@ -145,6 +151,7 @@ def random(
     engine: Engine,
     look: Look,
     output: Output,
+    plan: Plan = False,
 ) -> None:
     """Draw, compute, write."""
     from attncli.drawn import Sizes, draw_problem  # noqa: PLC0415
@@ -164,46 +171,52 @@ def random(
         context_seq=context_seq,
     )
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
-    _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])
+    if plan:
+        _say_plans([problem], engine, view)
+    else:
+        _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])
 
 
-add_commands(app, EPILOG)
+showing.add_commands(app, EPILOG)
+judging.add_commands(app, EPILOG)
+about.add_commands(app, EPILOG)
 
 
 def _answer(
     delivery: Delivery, problems: Sequence[Problem], engine: Engine, view: View, notes: Sequence[str] = ()
 ) -> None:
-    """Compute problems and write what came of it, or only how it would be done."""
-    from attncli.compute import compute, plan  # noqa: PLC0415
+    """Compute problems, and write what came of it when the last is done."""
+    from attncli.compute import compute  # noqa: PLC0415
     from attncli.progress import progress  # noqa: PLC0415
     from attncli.readers import located  # noqa: PLC0415
 
-    settings: dict[str, Any] = {
+    results = []
+    for problem in problems:
+        with located(problem.origin), progress() as told:
+            results.append(compute(problem, progress=told, **_how(engine, view)))
+            all_there(results[-1], view.stages or ())
+    delivery.write(results, view, notes)
+
+
+def _say_plans(problems: Sequence[Problem], engine: Engine, view: View) -> None:
+    """Say in which way problems would be computed."""
+    from attncli.compute import plan  # noqa: PLC0415
+    from attncli.readers import located  # noqa: PLC0415
+
+    plans = []
+    for problem in problems:
+        with located(problem.origin):
+            plans.append(f"{problem.origin.name}\n{plan(problem, **_how(engine, view))}\n")
+    streams.write_stdout(plans)
+
+
+def _how(engine: Engine, view: View) -> dict[str, Any]:
+    return {
         "backend": engine.backend,
         "device": engine.device,
         "keep": view.stages,
         "large_details": view.detail,
     }
-    results, plans = [], []
-    for problem in problems:
-        with located(problem.origin), progress() as told:
-            if engine.plan:
-                plans.append(f"{problem.origin.name}\n{plan(problem, **settings)}\n")
-            else:
-                results.append(compute(problem, progress=told, **settings))
-                _all_there(results[-1], view.stages or ())
-    if engine.plan:
-        streams.write_stdout(plans)
-    else:
-        delivery.write(results, view, notes)
-
-
-def _all_there(result: Result, stages: Iterable[str]) -> None:
-    """Refuse to leave out in silence what was asked for by name."""
-    names = [record.stage.name for record in result.records]
-    for stage in stages:
-        if stage not in names and getattr(result.problem, stage, None) is None:
-            raise no_stage(stage, names, "this problem has")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from attncli.trace import Array, Record, Trace
 if TYPE_CHECKING:
     from attncli.streamed import Progress
 
-__all__ = ["Result", "compute", "plan"]
+__all__ = ["Recast", "Result", "compute", "plan", "precisions", "taking", "widest"]
+
+Recast: TypeAlias = Callable[[str, Array], Array]
+"""Takes the name of a stage and its result, and returns what is to stand for the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,7 @@ def compute(
     device: str = "auto",
     keep: Collection[str] | None = None,
     large_details: bool = False,
+    recast: Recast | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Compute every stage of a problem.
@@ -87,6 +91,8 @@ def compute(
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         keep: Names of the stages to keep; None keeps all.
         large_details: Also keep the details with a number for each query and key.
+        recast: Given the name of each stage and its result, an array of the backend; what it returns
+            takes the place of the result, there and in all stages after it.
         progress: Is told how far it is.
 
     Raises:
@@ -98,10 +104,10 @@ def compute(
     resolved = resolve(problem)
     chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
     chosen.require()
-    cast = _cast(session, precision)
+    cast = _cast(session, precision, recast)
     trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
-        there = resolved.inputs.map_parts(_taken(session, precision))
+        there = resolved.inputs.map_parts(taking(session, precision))
         fused = _run(chosen, there, session, trace, progress)
     records = tuple(_home(record, session) for record in trace)
     seen = observe(resolved.problem, resolved.inputs, records, resolved.query_labels)
@@ -149,17 +155,22 @@ def widest(precision: Mapping[str, str]) -> str:
     return "float64" if "float64" in found else "float32"
 
 
-def _cast(session: Session, precision: Mapping[str, str]) -> Callable[[str, Array], Array]:
+def _cast(
+    session: Session, precision: Mapping[str, str], recast: Recast | None
+) -> Callable[[str, Array], Array]:
     rounders = {name: session.rounder(precision[part]) for part, names in ORDER.items() for name in names}
 
     def cast(stage: str, array: Array) -> Array:
         rounder = rounders[stage]
-        return rounder(array) if rounder else array
+        rounded = rounder(array) if rounder else array
+        return recast(stage, rounded) if recast else rounded
 
     return cast
 
 
-def _taken(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
+def taking(session: Session, precision: Mapping[str, str]) -> Callable[[str], Callable[[np.ndarray], Array]]:
+    """Make what takes the inputs of a part of the computation to a session, at the part's precision."""
+
     def taken(part: str) -> Callable[[np.ndarray], Array]:
         rounder = session.rounder(precision[part])
 

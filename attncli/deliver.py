@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from attncli import files, streams
 from attncli.errors import InputError
@@ -15,7 +15,6 @@ from attncli.terminal import background, color_depth, is_unicode, text_width
 from attncli.text import quote
 
 if TYPE_CHECKING:
-    from attncli.compute import Result
     from attncli.sheet import View
 
 __all__ = ["Delivery"]
@@ -24,29 +23,39 @@ UNFOLDED = 10**6
 """Columns of what is not folded: a file, or a pipe."""
 
 
+class Noted(Protocol):
+    """What can be delivered: something with remarks to it."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence each."""
+
+
 class Delivery:
     """Where results go; made before they are computed, so that a bad place costs nothing.
 
     Args:
         options: What the command line says of it.
         inputs: Names of the files that are read, none of which may be overwritten.
+        formats: The forms that there are.
 
     Raises:
         InputError: The format is unclear, or cannot go there, or the file is an input.
         UnavailableError: The file cannot be written.
     """
 
-    def __init__(self, options: Output, inputs: Iterable[str] = ()) -> None:
+    def __init__(
+        self, options: Output, inputs: Iterable[str] = (), formats: Mapping[str, Format] = FORMATS
+    ) -> None:
         self._options = options
+        self._formats = formats
         self._file = None if options.output in {None, "-"} else options.output
         self.spare(inputs)
-        self._name = self._format_name()
-        self._format: Format = FORMATS[self._name]
-        self._terminal = self._describe()
-        if self._format.binary and self._terminal.interactive:
-            raise InputError(
-                f"{self._name} is binary, and would upset the terminal", fix="-o FILE, or a pipe"
-            )
+        self.name = self._format_name()
+        self._format: Format = formats[self.name]
+        self.terminal = self._describe()
+        if self._format.binary and self.terminal.interactive:
+            raise InputError(f"{self.name} is binary, and would upset the terminal", fix="-o FILE, or a pipe")
 
     def fit(self, view: View) -> View:
         """Keep no more stages than the format holds.
@@ -58,7 +67,7 @@ class Delivery:
         if only is None or len(view.stages or (only,)) == 1:
             return view if only is None or view.stages else replace(view, stages=(only,))
         raise InputError(
-            f"{self._name} holds one stage, and --stages names {len(view.stages or ())}", fix="-o FILE.npz"
+            f"{self.name} holds one stage, and --stages names {len(view.stages or ())}", fix="-o FILE.npz"
         )
 
     def spare(self, inputs: Iterable[str]) -> None:
@@ -70,7 +79,7 @@ class Delivery:
         if self._file is not None:
             files.check_target(self._file, inputs)
 
-    def write(self, results: Sequence[Result], view: View, notes: Sequence[str] = ()) -> None:
+    def write(self, results: Sequence[Noted], view: View, notes: Sequence[str] = ()) -> None:
         """Render results and write them, and then what is to be said of them.
 
         Args:
@@ -79,20 +88,27 @@ class Delivery:
             notes: Remarks beside those of the results.
         """
         chosen = self._format
-        if len(results) != 1 and self._name == "json" and self._file is None:
-            chosen = FORMATS["jsonl"]  # what follows one another in a pipe is still read one by one
+        if len(results) != 1 and self.name == "json" and self._file is None:
+            chosen = self._formats["jsonl"]  # what follows one another in a pipe is still read one by one
         if len(results) != 1 and chosen.single:
             raise InputError(
-                f"{self._name} holds one result, and there are {len(results)}", fix="--format jsonl"
+                f"{self.name} holds one result, and there are {len(results)}", fix="--format jsonl"
             )
-        pieces = chosen.render(results, view, self._terminal)
+        if view.blank and chosen.data:
+            raise InputError(f"{self.name} holds every number, and leaves none blank", fix="--format table")
+        if view.answers and chosen.single:
+            raise InputError(f"{self.name} is one picture", fix="leave out --blank to get the answers")
+        said = [*notes, *(note for result in results for note in result.notes)]
+        self.send(chosen.render(results, view, self.terminal), said)
+
+    def send(self, pieces: Iterable[str | bytes], notes: Sequence[str] = ()) -> None:
+        """Write what is rendered already, and then what is to be said of it."""
         if self._file is None:
             streams.write_stdout(pieces)
         else:
             files.write_file(self._file, pieces)
-        said = dict.fromkeys([*notes, *(note for result in results for note in result.notes)])
-        if said and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
-            for note in said:
+        if notes and not self._options.quiet and not (self._file is None and streams.is_abandoned()):
+            for note in dict.fromkeys(notes):
                 streams.complain(f"note: {note}")
 
     def _format_name(self) -> str:
@@ -101,24 +117,33 @@ class Delivery:
             raise InputError(
                 f"--json and --format {asked} contradict each other", fix="leave out one of them"
             )
+        if asked and asked not in self._formats:
+            raise InputError(
+                f"what this command finds is not written as {asked}",
+                fix=f"--format {'|'.join(self._formats)}",
+            )
         if asked or self._options.json:
             return asked or "json"
         if self._file is None or files.is_stream(self._file):
             return "table"
-        for name, each in FORMATS.items():
+        for name, each in self._formats.items():
             if self._file.lower().endswith(each.suffixes):
                 return name
-        known = ", ".join(suffix for each in FORMATS.values() for suffix in each.suffixes)
+        known = ", ".join(suffix for each in self._formats.values() for suffix in each.suffixes)
         raise InputError(
             f"the name {quote(self._file)} does not say in which format to write",
-            fix=f"--format {'|'.join(FORMATS)}, or a name that ends in {known}",
+            fix=f"--format {'|'.join(self._formats)}, or a name that ends in {known}",
         )
 
     def _describe(self) -> Terminal:
         choice = self._options
+        theme = cast("Literal['dark', 'light']", choice.theme)
+        if choice.theme == "auto":
+            theme = "light" if self._format.paper else background()
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
-            return Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            return replace(plain, theme=theme, palette=choice.palette)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
@@ -126,5 +151,6 @@ class Delivery:
             color=color_depth(choice.color, tty=tty),
             unicode=is_unicode(stream),
             interactive=tty,
-            theme=background(),
+            theme=theme,
+            palette=choice.palette,
         )

@@ -14,7 +14,7 @@ from attncli.core.attention import Inputs, bias_of
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
-__all__ = ["Exhibit", "exhibits"]
+__all__ = ["Exhibit", "exhibits", "title_of"]
 
 _TITLES = {
     "X_pos": "position",
@@ -124,7 +124,7 @@ def _beside(p: Inputs, record: Record) -> Exhibit:
     array = value.array
     if record.stage.name == "biased":  # one bias may serve all heads
         array = np.broadcast_to(array, record.shape)
-    return _given(value, array, record.axes, title=_title(record))
+    return _given(value, array, record.axes, title=title_of(record))
 
 
 def _projections(p: Inputs) -> Iterator[Exhibit]:
@@ -165,7 +165,7 @@ def _computed(record: Record, array: Numbers) -> Exhibit:
     if scores := _softmax_of(record):
         formula = f"exp({scores} − m) ÷ Σexp"  # the title says softmax; the sides show m and Σexp
     return Exhibit(
-        title=_title(record),
+        title=title_of(record),
         name=stage.name,
         symbol=stage.symbol,
         formula=formula if formula.startswith(f"{stage.symbol}(") else f"{stage.symbol} = {formula}",
@@ -183,7 +183,7 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
         if detail.axes[-2:] == ("query", "key"):
             formula = detail.formula.format(scores=_softmax_of(record))
             yield Exhibit(
-                title=_title(record),
+                title=title_of(record),
                 name=name,
                 symbol=detail.symbol,
                 formula=f"{detail.symbol} = {formula}",
@@ -193,7 +193,8 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
             )
 
 
-def _title(record: Record) -> str:
+def title_of(record: Record) -> str:
+    """Name the step that a stage belongs to by a verb."""
     if record.stage.name == "weights" and "row_max" not in record.details:
         return "normalize"
     return _TITLES.get(record.stage.name, record.stage.name)

@@ -8,9 +8,9 @@ import traceback
 
 import typer
 
-from attncli import __version__
 from attncli.errors import AttnError, ExitCode
 from attncli.text import quote
+from attncli.version import __version__
 
 __all__ = ["verdict"]
 

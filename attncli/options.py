@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -20,13 +21,26 @@ from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
+from attncli.render.colors import PALETTES
 from attncli.text import quote
 from attncli.trace import STAGES
 
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
+    from attncli.compute import Result
     from attncli.sheet import View
 
-__all__ = ["LARGEST", "Engine", "Look", "Output", "Settings", "expand", "no_stage", "one_of"]
+__all__ = [
+    "LARGEST",
+    "Engine",
+    "Look",
+    "Output",
+    "Plan",
+    "Settings",
+    "all_there",
+    "expand",
+    "no_stage",
+    "one_of",
+]
 
 KEYS = {key.name: key for key in keys(Problem)}
 MASK_KEYS = {key.name: key for key in keys(Mask)}
@@ -34,6 +48,7 @@ LARGEST = 2**63 - 1
 """The largest number of anything that an option takes; a longer one cannot even be said in GiB."""
 
 COLORS = ("auto", "always", "never")
+THEMES = ("auto", "dark", "light")
 
 
 def one_of(option: str, choices: Collection[str], text: str) -> Any:
@@ -88,12 +103,11 @@ class Engine:
     device: Annotated[
         str, typer.Option("--device", metavar="auto|cpu|cuda|cuda:1|mps", help="Where to compute.")
     ] = "auto"
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Only say in which way it would be computed, and what that takes.")
-    ] = False
 
 
-def no_stage(name: str, known: Sequence[str], there: str = "there is") -> InputError:
+def no_stage(
+    name: str, known: Sequence[str], there: str = "there is", option: str = "--stages"
+) -> InputError:
     """Make the error for a stage that is not among those that there are; sheets say softmax, or A."""
     symbols = {STAGES[each].symbol: each for each in known if each in STAGES} | {"softmax": "weights"}
     near = symbols.get(name) or next(iter(get_close_matches(name, known, 1)), None)
@@ -101,8 +115,22 @@ def no_stage(name: str, known: Sequence[str], there: str = "there is") -> InputE
         f"{there} no stage {quote(name)}",
         context=f"stages: {', '.join(known)}",
         fix=f"did you mean {near}?" if near else "attn stages says what each is",
-        place=Place(f"--stages {name}"),
+        place=Place(f"{option} {name}"),
     )
+
+
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Only say in which way it would be computed, and what that takes.")
+]
+"""Of the commands that compute, those that can be asked this take it."""
+
+
+def all_there(result: Result, stages: Iterable[str]) -> None:
+    """Refuse to leave out in silence what was asked for by name."""
+    names = [record.stage.name for record in result.records]
+    for stage in stages:
+        if stage not in names and getattr(result.problem, stage, None) is None:
+            raise no_stage(stage, names, "this problem has")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +149,26 @@ class Look:
     head: Annotated[
         int | None, typer.Option("--head", metavar="N", min=0, help="Tables of one head, from 0.")
     ] = None
+    mean_heads: Annotated[bool, typer.Option("--mean-heads", help="Weights as the mean over heads.")] = False
+    heads_view: Annotated[
+        bool, typer.Option("--heads-view", help="Weights of all heads as small pictures.")
+    ] = False
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="A:B", help="Queries from A up to, but not with, B.")
+    ] = None
+    cols: Annotated[str | None, typer.Option("--cols", metavar="A:B", help="Keys, likewise.")] = None
     precision: Annotated[
         int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals in tables.")
     ] = None
+    percent: Annotated[
+        bool | None,
+        typer.Option("--percent/--no-percent", help="Weights as percentages.  [default: in tables]"),
+    ] = None
+    blank: Annotated[
+        str | None,
+        typer.Option("--blank", metavar="NAME,…", help="A worksheet: the numbers of these stages left out."),
+    ] = None
+    answers: Annotated[bool, typer.Option("--answers", help="With --blank: the numbers at the end.")] = False
     full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False
     detail: Annotated[
         bool, typer.Option("--detail", help="Also the exponentials, and each weight times its value.")
@@ -135,19 +180,14 @@ class Look:
         Raises:
             InputError: One is neither a stage nor an array of the problem file.
         """
-        if self.stages is None:
-            return None
-        names = tuple(name.strip() for name in self.stages.split(","))
-        arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
-        for name in names:
-            if name not in STAGES and name not in arrays:
-                raise no_stage(name, [each for part in ORDER.values() for each in part])
-        return names
+        return None if self.stages is None else _names("--stages", self.stages)
 
     def view(self, batch: int | None = None) -> View:
         """Return the same for whoever lays out tables."""
         from attncli.sheet import View  # noqa: PLC0415  (brings NumPy)
 
+        if self.answers and not self.blank:
+            raise InputError("--answers shows what --blank leaves out", fix="--blank weights --answers")
         return View(
             stages=self.kept(),
             head=self.head,
@@ -155,7 +195,34 @@ class Look:
             precision=self.precision,
             full=self.full,
             detail=self.detail,
+            rows=_span("--rows", self.rows),
+            columns=_span("--cols", self.cols),
+            mean_heads=self.mean_heads,
+            heads_view=self.heads_view,
+            percent=self.percent,
+            blank=_names("--blank", self.blank) if self.blank else (),
+            answers=self.answers,
         )
+
+
+def _names(option: str, text: str) -> tuple[str, ...]:
+    """Read a list of stages, or arrays of the problem file."""
+    names = tuple(name.strip() for name in text.split(","))
+    arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
+    for name in names:
+        if name not in STAGES and name not in arrays:
+            raise no_stage(name, [each for part in ORDER.values() for each in part], option=option)
+    return names
+
+
+def _span(option: str, text: str | None) -> tuple[int, int] | None:
+    """Read A:B, or one position alone."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,9})(?::([0-9]{1,9}))?", text.strip())
+    if not found or (found[2] and int(found[2]) <= int(found[1])):
+        raise InputError(f"{option} {quote(text)} is no range of positions", fix=f"such as {option} 0:16")
+    return int(found[1]), int(found[2] or int(found[1]) + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +240,8 @@ class Output:
     color: Annotated[str, one_of("--color", COLORS, "Colours; auto is on a terminal without NO_COLOR.")] = (
         "auto"
     )
+    theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
+    palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
     width: Annotated[
         int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
     ] = None

@@ -44,7 +44,8 @@ class Parts:
         self.batches = _chosen("batch item", self._all_batches, view.batch)
         self.heads = _chosen("head", self._all_heads, view.head)
         self.elided = ""
-        if len(self.batches) * len(self.heads) > MANY and not view.full:
+        shown = len(self.batches) * (1 if view.mean_heads else len(self.heads))
+        if shown > MANY and not view.full:
             self._show_first()
 
     def _show_first(self) -> None:
@@ -57,19 +58,28 @@ class Parts:
         self.batches, self.heads = self.batches[:1], self.heads[:1]
         self.elided = f"{' · '.join(names)} shown, {hidden} more hidden: {', '.join(options)} or --full"
 
-    def of(self, axes: tuple[str, ...], shape: tuple[int, ...]) -> Iterator[Part]:
-        """Yield the parts of an array that are shown, one for each matrix of its last two axes."""
-        choices = [self._axis(axis, size) for axis, size in zip(axes[:-2], shape, strict=False)]
+    def of(
+        self, axes: tuple[str, ...], shape: tuple[int, ...], *, every_head: bool = False
+    ) -> Iterator[Part]:
+        """Yield the parts of an array that are shown, one for each matrix of its last two axes.
+
+        Args:
+            axes: The axes before the last two.
+            shape: Their sizes, and whatever follows.
+            every_head: Whether all heads are yielded, whichever are shown.
+        """
+        heads = tuple(self._all_heads) if every_head else self.heads
+        choices = [self._axis(axis, size, heads) for axis, size in zip(axes, shape, strict=False)]
         for some in product(*choices):
             names = (name for name, _ in some if name)
             yield Part(" · ".join(names), tuple(index for _, index in some))
 
-    def _axis(self, axis: str, size: int) -> list[tuple[str, int]]:
+    def _axis(self, axis: str, size: int, heads: tuple[int, ...]) -> list[tuple[str, int]]:
         if axis == "batch":
             return [(f"batch {i}" if len(self._all_batches) > 1 else "", i) for i in self.batches]
         if size == self._inputs.num_heads:
-            return [(f"head {i}" if size > 1 else "", i) for i in self.heads]
-        return [(f"kv head {i}", i) for i in sorted({self._serving(head) for head in self.heads})]
+            return [(f"head {i}" if size > 1 else "", i) for i in heads]
+        return [(f"kv head {i}", i) for i in sorted({self._serving(head) for head in heads})]
 
     def _serving(self, head: int) -> int:
         """Find the key-value head that serves a query head."""

@@ -21,13 +21,17 @@ WIDTH = 24
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[float], None] | None]:
-    """Give what is to be told which share of the work is done; None where nobody would see it."""
+def progress(what: str = "") -> Iterator[Callable[[float], None] | None]:
+    """Give what is to be told which share of the work is done; None where nobody would see it.
+
+    Args:
+        what: The work, as the line begins.
+    """
     stream = sys.__stderr__
     if stream is None or not stream.isatty():
         yield None
         return
-    bar = Bar(stream)
+    bar = Bar(stream, what)
     try:
         yield bar
     finally:
@@ -39,11 +43,13 @@ class Bar:
 
     Args:
         stream: The terminal.
+        what: What the line begins with.
         clock: Tells the time in seconds.
     """
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, what: str = "", clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
+        self._what = f"{what}  " if what else ""
         self._clock = clock
         self._start = clock()
         self._next = self._start + PATIENCE
@@ -57,7 +63,7 @@ class Bar:
         self._next = now + PAUSE
         left = (now - self._start) * (1 - share) / share
         full = round(share * WIDTH)
-        self._write(f"[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}  {_spoken(left)} left")
+        self._write(f"{self._what}[{'#' * full}{'.' * (WIDTH - full)}] {share:4.0%}  {_spoken(left)} left")
 
     def clear(self) -> None:
         """Take the line away."""

@@ -24,6 +24,13 @@ class View:
         precision: Digits after the point; None chooses them by the size of the numbers.
         full: Hide nothing, however much there is.
         detail: Also the weights of the projections and the details of softmax.
+        rows: The first query and the one after the last; None is all.
+        columns: The first key and the one after the last.
+        mean_heads: Weights as the mean over heads.
+        heads_view: Weights of all heads as small pictures, rather than in numbers.
+        percent: Whether weights are percentages; None leaves it to the format.
+        blank: Names of the stages whose numbers the reader is to find.
+        answers: Whether those numbers follow.
     """
 
     stages: tuple[str, ...] | None = None
@@ -32,6 +39,13 @@ class View:
     precision: int | None = None
     full: bool = False
     detail: bool = False
+    rows: tuple[int, int] | None = None
+    columns: tuple[int, int] | None = None
+    mean_heads: bool = False
+    heads_view: bool = False
+    percent: bool | None = None
+    blank: tuple[str, ...] = ()
+    answers: bool = False
 
 
 class Kind(Enum):
@@ -44,10 +58,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """A number for each row, beside a matrix."""
+    """A number for each row, beside a matrix.
+
+    Args:
+        label: What it is.
+        values: ``(rows,)``.
+        spare: Whether it may go where there is no room for it, because the self-check says it too.
+    """
 
     label: str
     values: Numbers
+    spare: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +102,9 @@ class Matrix:
         sides: Numbers beside the rows.
         given: Whether it was given rather than computed.
         mixture: What each row is a mixture of, where there are few keys.
+        first_row: Position of the first row, where some before it are left out.
+        first_column: Position of the first column.
+        blank: Whether its numbers are left for the reader to find.
     """
 
     name: str
@@ -94,6 +118,9 @@ class Matrix:
     sides: tuple[Side, ...] = ()
     given: bool = False
     mixture: Mixture | None = None
+    first_row: int = 0
+    first_column: int = 0
+    blank: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +134,7 @@ class Block:
         remarks: Constants and counts, such as ``× 0.7071``.
         decimals: Digits after the point that its numbers are usually read with.
         matrices: The numbers.
+        heads: The weights of all heads, where they are to be seen side by side.
     """
 
     title: str
@@ -115,6 +143,7 @@ class Block:
     remarks: tuple[str, ...]
     decimals: int
     matrices: tuple[Matrix, ...]
+    heads: tuple[Matrix, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +188,10 @@ class Sheet:
         elided: Which heads and batch items are hidden, and how to see them; empty when none is.
         precision: Digits after the point, when the reader asked for a number of them.
         full: Whether tables are to be whole, however large.
+        heads_view: Whether small pictures of all heads stand for the numbers of weights.
+        percent: Whether weights are written as percentages.
         notes: What a reader should know, one sentence each.
+        example: A cell that is worth a look at how it came about; empty when there is none.
     """
 
     source: str
@@ -171,4 +203,7 @@ class Sheet:
     elided: str = ""
     precision: int | None = None
     full: bool = False
+    heads_view: bool = False
+    percent: bool = True
     notes: tuple[str, ...] = ()
+    example: str = ""

@@ -76,9 +76,10 @@ def truths() -> Values:
 
 
 def records(declaration: type) -> Values:
-    """Draw a mapping of some of the keys that a record declares."""
+    """Draw a mapping of some of the keys that a record declares, with those that must be there."""
     names = [key.name for key in keys(declaration)]
-    chosen = st.lists(st.sampled_from(names), max_size=3, unique=True)
+    needed = [key.name for key in keys(declaration) if key.default.startswith("must")]
+    chosen = st.lists(st.sampled_from(names), max_size=2, unique=True).map(lambda some: needed + some)
     return chosen.flatmap(
         lambda some: st.fixed_dictionaries(
             {key.name: value_of(key) for key in keys(declaration) if key.name in some}
@@ -167,6 +168,34 @@ STARTS = (
 )
 
 
+RULES = [
+    *[
+        "tokens",
+        "num_heads",
+        "scale",
+        "divide_by",
+        "temperature",
+        "position_encoding",
+        "rope",
+        "qk_norm",
+        "score",
+    ],
+    *[
+        "softcap",
+        "bias",
+        "bias_position",
+        "mask",
+        "mask_fill",
+        "mask_when",
+        "fully_masked",
+        "masked_values",
+        "sink",
+    ],
+    *["normalize", "dropout", "dtype", "like", "W_O", "b_O", "past", "expected", "notes", "name"],
+]
+"""Keys that go with most starts."""
+
+
 @st.composite
 def trees(draw: Draw, *, fitting: bool) -> dict[str, Any]:
     """Draw a start and a few more keys."""
@@ -174,7 +203,13 @@ def trees(draw: Draw, *, fitting: bool) -> dict[str, Any]:
     cells = finite if fitting else finite | extreme
     leading = draw(st.sampled_from([(), (), (), (SIDE,), (SIDE, SIDE)]))
     tree = {name: draw(matrices(cells, leading=() if name.startswith("W") else leading)) for name in start}
-    more = draw(st.lists(st.sampled_from(list(KEYS)), max_size=4, unique=True))
+    more = draw(
+        st.lists(
+            st.sampled_from(RULES) | st.sampled_from(RULES) | st.sampled_from(list(KEYS)),
+            min_size=1,
+            max_size=4,
+        )
+    )
     return {**{name: draw(value_of(KEYS[name])) for name in more if name not in tree}, **tree}
 
 

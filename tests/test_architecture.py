@@ -16,7 +16,8 @@ ROOT = pathlib.Path(attncli.__file__).parent
 
 MAY_IMPORT = {
     # what everything stands on
-    "__init__": "",
+    "version": "",
+    "__init__": "python version",  # python when somebody asks for what is in it
     "text": "",
     "errors": "text",
     "trace": "",
@@ -33,6 +34,7 @@ MAY_IMPORT = {
     "streamed": "core backends trace",
     "observe": "core trace problem errors text",
     "compute": "resolve core backends observe plan streamed trace problem errors",
+    "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
     "drawn": "draw memory problem errors",
@@ -43,10 +45,16 @@ MAY_IMPORT = {
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
     "selfcheck": "compute observe sheet trace",
-    "blocks": "observe exhibits headline parts selfcheck sheet compute core trace errors text",
-    "check": "blocks compute core problem errors text",
+    # how a single number came about
+    "arithmetic": "",
+    "provenance": "arithmetic",
+    "cells": "errors text",
+    "explain": "arithmetic provenance cells compute backends core trace errors",
+    "matrices": "observe exhibits parts sheet compute core errors text",
+    "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
+    "check": "compute core readers problem trace errors text",
     # the edge where text goes out
-    "render": "blocks sheet selfcheck compute problem trace text __init__",
+    "render": "blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -54,14 +62,19 @@ MAY_IMPORT = {
     "describe": "core readers trace problem errors text",
     "listing": "describe keys",
     "schema": "draw problem",
+    # attn for Python
+    "python": "render readers blocks explain sheet compute problem errors",
     # the command line
-    "options": "render sheet backends core trace problem errors text",
+    "options": "render compute sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
-    "faults": "errors text __init__",
+    "faults": "errors text version",
     "progress": "",
+    "checking": "check progress readers problem trace errors text",
     "about": "schema listing describe render files streams terminal problem errors text",
-    "cli": "about deliver progress options faults streams readers drawn draw render check blocks sheet compute backends problem "
-    "errors text __init__",
+    "showing": "deliver options explain stored readers compute render errors",
+    "judging": "checking check deliver options readers render sheet backends errors",
+    "cli": "about judging showing progress deliver options faults streams readers drawn draw render check blocks sheet "
+    "compute backends problem errors text version",
     "__main__": "cli",
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""

@@ -178,7 +178,7 @@ def test_the_bar_waits_a_second_and_tells_the_time_left() -> None:
     """Nothing is shown at first; then share and time left, in a line that goes away in the end."""
     now = [0.0]
     stream = io.StringIO()
-    bar = Bar(stream, lambda: now[0])
+    bar = Bar(stream, clock=lambda: now[0])
     now[0] = 0.9
     bar(0.1)
     assert not stream.getvalue()

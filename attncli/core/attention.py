@@ -268,19 +268,27 @@ class Inputs:
 
     def map_parts(self, converter: Callable[[str], Callable[[Array], Array]]) -> Inputs:
         """Return the same inputs with every array converted, as the part that it comes in at wants it."""
-        by_field = {each.name: converter(LATE_INPUTS.get(each.name, "qk")) for each in fields(self)}
-        return replace(
-            self, **{name: _converted(getattr(self, name), convert) for name, convert in by_field.items()}
-        )
+        return self.map_named(lambda array, _symbol, part: converter(part)(array))
+
+    def map_named(self, convert: Callable[[Array, str, str], Array]) -> Inputs:
+        """Do the same with a function of an array, its symbol (empty where it has none) and its part."""
+
+        def of(name: str) -> Any:
+            part = LATE_INPUTS.get(name, "qk")
+            return _converted(getattr(self, name), lambda array, symbol: convert(array, symbol, part), "")
+
+        return replace(self, **{each.name: of(each.name) for each in fields(self)})
 
 
-def _converted(part: Any, convert: Callable[[Array], Array]) -> Any:
+def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
     if hasattr(part, "dtype"):
-        return convert(part)
+        return convert(part, symbol)
     if isinstance(part, tuple):
-        return tuple(_converted(each, convert) for each in part)
+        return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):
-        return replace(part, **{f.name: _converted(getattr(part, f.name), convert) for f in fields(part)})
+        symbol = part.symbol if isinstance(part, Value) else symbol
+        changes = {f.name: _converted(getattr(part, f.name), convert, symbol) for f in fields(part)}
+        return replace(part, **changes)
     return part
 
 

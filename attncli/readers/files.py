@@ -59,10 +59,10 @@ def is_reference(text: str) -> bool:
 
 
 def referenced(tree: Tree, folder: pathlib.Path) -> Iterator[str]:
-    """Yield the files that a mapping's values name, as they are found from here."""
-    for value in tree.values():
-        if isinstance(value, Mapping):
-            yield from referenced(value, folder)
+    """Yield the files that the values of a mapping or list name, as they are found from here."""
+    for value in tree.values() if isinstance(tree, Mapping) else tree:
+        if isinstance(value, Mapping) or (isinstance(value, list) and isinstance(tree, Mapping)):
+            yield from referenced(value, folder)  # a list in a list is a matrix
         elif isinstance(value, str) and is_reference(value):
             yield str(folder / _split(value)[0])
 

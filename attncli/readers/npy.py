@@ -17,7 +17,7 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.readers.dtypes import refuse_dtype, small_float, widened
 from attncli.text import quote
 
-__all__ = ["Header", "is_shape", "read", "read_header"]
+__all__ = ["Header", "dtypes", "is_shape", "read", "read_header"]
 
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
@@ -64,6 +64,16 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
         return np.empty(header.shape)
     mapped = np.memmap(file, header.dtype, "r", header.offset, header.shape, header.order)
     return widened(np.asarray(mapped))
+
+
+def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
+    """Name the dtype of the one array of an .npy file, under the file's own name.
+
+    Raises:
+        InputError: If the header lies, or the dtype is no real number.
+    """
+    with file.open("rb") as stream:
+        return {file.stem: read_header(stream, file.stat().st_size, file.name, path).dtype.name}
 
 
 def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:

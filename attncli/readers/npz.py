@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pathlib
 import zipfile
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from attncli.readers import npy
 from attncli.readers.dtypes import widened
 from attncli.text import quote
 
-__all__ = ["names_listed", "read"]
+__all__ = ["dtypes", "names_listed", "read"]
 
 _LARGE = 2**28  # bytes; a member above this must not be packed tighter than _RATIO
 _RATIO = 100
@@ -33,9 +35,34 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
         InputError: If the archive is damaged, or the array is missing, too tightly packed or not numeric.
     """
     name = member or str(path[-1])
+    with _whole(file, path), zipfile.ZipFile(file) as archive:
+        return _member(archive, name, file.name, path)
+
+
+def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
+    """List the arrays of an .npz archive, with the name of each one's dtype.
+
+    Raises:
+        InputError: If the archive is damaged.
+    """
+    with _whole(file, path), zipfile.ZipFile(file) as archive:
+        return {
+            entry.filename.removesuffix(".npy"): _dtype(archive, entry, path)
+            for entry in archive.infolist()
+            if entry.filename.endswith(".npy")
+        }
+
+
+def _dtype(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> str:
+    with archive.open(entry) as stream:
+        return npy.read_header(stream, entry.file_size, entry.filename, path).dtype.name
+
+
+@contextlib.contextmanager
+def _whole(file: pathlib.Path, path: Path) -> Iterator[None]:
+    """Say of an archive that its parts do not fit together, whichever part says so."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            return _member(archive, name, file.name, path)
+        yield
     except (InputError, MemoryError, FileNotFoundError, PermissionError):
         raise
     except (

@@ -54,7 +54,7 @@ class TextSource(Source):
     def locate(self, path: Path) -> tuple[int, int, str] | None:
         """Return line, column and text of the value at ``path``, or of what holds it."""
         if not path:
-            return None
+            return place_at(self.text, self.start) if self.start else None
         tokens = self._stream()
         return place_at(self.text, _descend(self._stream, tokens, next(tokens), path))
 

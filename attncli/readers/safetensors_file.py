@@ -23,7 +23,7 @@ from attncli.readers.npy import is_shape
 from attncli.readers.npz import names_listed
 from attncli.text import quote
 
-__all__ = ["read"]
+__all__ = ["dtypes", "read"]
 
 _MAX_HEADER = 100_000_000
 _LENGTH = struct.Struct("<Q")
@@ -67,6 +67,17 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
     if 0 in shape:
         return np.empty(shape)
     return widened(np.asarray(np.memmap(file, dtype, "r", offset, shape)))
+
+
+def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
+    """List the tensors of a safetensors file, with the name of each one's dtype.
+
+    Raises:
+        InputError: If the file is cut short, its header lies, or a dtype is not known.
+    """
+    header, start = _header(file, path)
+    names = sorted(header.keys() - {"__metadata__"})
+    return {name: _layout(header[name], name, start, file, path)[0].name for name in names}
 
 
 def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:

@@ -6,17 +6,22 @@ Help, `-o` and tests read the table, so it imports a format's module only when i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from attncli.check.compare import Comparison
+    from attncli.check.report import Refused, Report
     from attncli.compute import Result
     from attncli.render.terminal import Terminal
-    from attncli.sheet import View
+    from attncli.sheet import Sheet, View
 
-__all__ = ["FORMATS", "Format"]
+Finding: TypeAlias = "Report | Refused | Comparison"
 
-Render = Callable[["Sequence[Result]", "View", "Terminal"], Iterable[str | bytes]]
+__all__ = ["FINDINGS", "FORMATS", "Format"]
+
+Render = Callable[[Any, "View", "Terminal"], Iterable[str | bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class Format:
         render: Writes results, one after the other, in pieces.
         binary: Whether a terminal cannot show it.
         single: Whether it holds one result and no more.
+        paper: Whether it is for white paper, unless a dark background is asked for.
+        data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
         stage: The stage that it holds where it holds one only, unless another is asked for.
     """
 
@@ -35,15 +42,28 @@ class Format:
     render: Render
     binary: bool = False
     single: bool = False
+    paper: bool = False
+    data: bool = False
     stage: str | None = None
 
 
-def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
+    """Arrange results, all of them before the first is shown, and after each the answers asked for."""
     from attncli.blocks import make_sheet  # noqa: PLC0415
+
+    sheets = []
+    for result in results:
+        sheets.append(make_sheet(result, view))
+        if view.answers:
+            alone = replace(view, stages=view.blank, blank=(), answers=False)
+            sheets.append(replace(make_sheet(result, alone), title="answers"))
+    return sheets
+
+
+def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
     from attncli.render.table import render_table  # noqa: PLC0415
 
-    sheets = [make_sheet(result, view) for result in results]  # all of them before the first is shown
-    for number, sheet in enumerate(sheets):
+    for number, sheet in enumerate(_sheets(results, view)):
         yield "\n" if number else ""
         yield render_table(sheet, terminal)
 
@@ -72,6 +92,42 @@ def _npz(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
         yield from render_npz(result)
 
 
+def _csv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, ",")
+
+
+def _tsv(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.render.delimited import render_delimited  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_delimited(result, "\t")
+
+
+def _safetensors(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
+    from attncli.render.tensors import render_safetensors  # noqa: PLC0415
+
+    del view, terminal
+    for result in results:
+        yield from render_safetensors(result)
+
+
+def _document(module: str) -> Render:
+    """Make the rendering of sheets by a module whose one function is called after it."""
+
+    def render(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str | bytes]:
+        draw = getattr(import_module(f"attncli.render.{module}"), f"render_{module}")
+        for number, sheet in enumerate(_sheets(results, view)):
+            yield "\n" if number else ""
+            yield from draw(sheet, terminal)
+
+    return render
+
+
 def _npy(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[bytes]:
     from attncli.render.npy import render_npy  # noqa: PLC0415
 
@@ -82,8 +138,52 @@ def _npy(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
 
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
-    "json": Format((".json",), _json, single=True),
-    "jsonl": Format((".jsonl", ".ndjson"), _jsonl),
-    "npz": Format((".npz",), _npz, binary=True, single=True),
-    "npy": Format((".npy",), _npy, binary=True, single=True, stage="output"),
+    "json": Format((".json",), _json, single=True, data=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True),
+    "csv": Format((".csv",), _csv, single=True, data=True),
+    "tsv": Format((".tsv",), _tsv, single=True, data=True),
+    "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
+    "latex": Format((".tex",), _document("latex"), paper=True),
+    "svg": Format((".svg",), _document("svg"), single=True, paper=True),
+    "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
+    "npz": Format((".npz",), _npz, binary=True, single=True, data=True),
+    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True),
+    "npy": Format((".npy",), _npy, binary=True, single=True, data=True, stage="output"),
 }
+
+
+def _findings(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
+    from attncli.check.report import Report  # noqa: PLC0415
+    from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
+    from attncli.render.compared import render_comparison  # noqa: PLC0415
+
+    if len(found) == 1 and isinstance(found[0], Report):
+        yield render_report(found[0], terminal, full=view.full)
+        return
+    reports = [each for each in found if not isinstance(each, Comparison)]
+    if reports:
+        yield render_summary(reports, terminal)
+    yield from (render_comparison(each, terminal) for each in found if isinstance(each, Comparison))
+
+
+def _findings_json(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:
+    from attncli.check.compare import Comparison  # noqa: PLC0415
+    from attncli.render.checked_json import render_report_json  # noqa: PLC0415
+    from attncli.render.compared import render_comparison_json  # noqa: PLC0415
+
+    del view
+    indent, ascii_only = terminal.interactive and len(found) == 1, not terminal.unicode
+    for each in found:
+        if isinstance(each, Comparison):
+            yield from render_comparison_json(each, indent=indent, ascii_only=ascii_only)
+        else:
+            yield from render_report_json(each, indent=indent, ascii_only=ascii_only)
+
+
+FINDINGS: dict[str, Format] = {
+    "table": Format((".txt",), _findings),
+    "json": Format((".json",), _findings_json, single=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _findings_json),
+}
+"""Forms of what a check or a comparison found."""

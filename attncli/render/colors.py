@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["BLACK", "FAINTEST", "RGB", "WHITE", "contrast", "ink", "signed_color", "weight_color"]
+__all__ = [
+    "BLACK",
+    "FAINTEST",
+    "PALETTES",
+    "RGB",
+    "WHITE",
+    "contrast",
+    "ink",
+    "share_color",
+    "signed_color",
+    "weight_color",
+]
 
 
 class RGB(NamedTuple):
@@ -52,6 +63,22 @@ _NEGATIVE = {
     "light": _ramp(_0="f7f7f7", _33="d5d4e9", _50="b4acd3", _67="9488bd", _100="53288a"),
 }
 
+
+def _even(colors: str) -> Ramp:
+    steps = _steps(colors)
+    return [(i / (len(steps) - 1), color) for i, color in enumerate(steps)]
+
+
+PALETTES: dict[str, Ramp | None] = {
+    "blues": None,  # its own for each background
+    # Nine colours each of what matplotlib draws by these names.
+    "magma": _even("000004 1d1147 51127c 832681 b73779 e75263 fc8961 fec488 fcfdbf"),
+    "viridis": _even("440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"),
+    "cividis": _even("00224e 1a386f 434e6c 61656f 7d7c78 9b9476 bcae6c dec958 fee838"),
+    "gray": _even("000000 202020 404040 606060 808080 9f9f9f bfbfbf dfdfdf ffffff"),
+}
+"""Colours of weights, from little to much on a dark background; on a light one they run backwards."""
+
 # Of 256 colours, the ones that keep the hue: the nearest to those above turn olive, red and navy.
 _WEIGHT_STEPS = {
     "dark": _steps("00005f 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
@@ -67,17 +94,23 @@ _NEGATIVE_STEPS = {
 }
 
 
-def weight_color(weight: float, theme: str, *, stepped: bool = False) -> RGB | None:
+def weight_color(weight: float, theme: str, palette: str = "blues", *, stepped: bool = False) -> RGB | None:
     """Color a weight on the fixed scale from 0 to 1; None below two percent, and for NaN.
 
     Args:
         weight: The weight.
         theme: Whether the background is ``dark`` or ``light``.
+        palette: A name of `PALETTES`.
         stepped: Whether only 256 colours are there.
     """
-    if not weight >= FAINTEST:
-        return None
-    share = min(weight, 1.0)
+    return share_color(weight, theme, palette, stepped=stepped) if weight >= FAINTEST else None
+
+
+def share_color(share: float, theme: str, palette: str = "blues", *, stepped: bool = False) -> RGB:
+    """Color a share of a scale, from nothing to all of it."""
+    share = min(max(share, 0.0), 1.0)
+    if (ramp := PALETTES[palette]) is not None:
+        return _between(ramp, share if theme == "dark" else 1 - share)
     return _nearest(_WEIGHT_STEPS[theme], share) if stepped else _between(_WEIGHTS[theme], share)
 
 

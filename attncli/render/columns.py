@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
-from attncli.render.digits import FEW, Form, suited
+from attncli.render.digits import BLANK, FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Role, Span, cells
@@ -19,6 +19,7 @@ from attncli.sheet import Kind, Matrix, Side
 
 __all__ = ["Column", "Setting", "columns"]
 
+_READ = 16  # so many keys have words beside their numbers
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
@@ -34,6 +35,8 @@ class Setting:
         limits: The end of the scale of colours, by name of the matrix.
         decimals: Digits after the point of numbers beside the rows.
         precision: Digits after the point that the reader asked for.
+        looks: Whether there is room to say in words what each query looks at.
+        heads_view: Whether all heads are drawn in place of numbers.
     """
 
     terminal: Terminal
@@ -43,6 +46,8 @@ class Setting:
     limits: Mapping[str, float]
     decimals: int
     precision: int | None
+    looks: bool = False
+    heads_view: bool = False
 
     @property
     def name_width(self) -> int:
@@ -60,6 +65,7 @@ class Column:
         gap: Cells between it and its neighbour to the left.
         role: What its head is there for.
         least: Cells that it takes at least, without the gap, to be as wide as its neighbours.
+        spare: Whether it may go where there is no room for it.
     """
 
     head: tuple[str, ...]
@@ -67,6 +73,7 @@ class Column:
     gap: int
     role: Role = "plain"
     least: int = 0
+    spare: bool = False
 
     @cached_property
     def width(self) -> int:
@@ -83,16 +90,31 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    head = names(matrix.columns, count, setting.terminal, _name_width(setting.terminal, count, widest))
+    width = _name_width(setting.terminal, count, widest)
+    head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
     gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
     for j in chosen:
         if j is None:
             mark = spell("⋯", setting.terminal)
             yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
             continue
-        named = (str(j), head.texts[j]) if head.numbered else (head.texts[j],)
+        named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
+    if setting.looks and not matrix.blank and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
+        yield _looks(matrix, setting)
+
+
+def _looks(matrix: Matrix, setting: Setting) -> Column:
+    """Say in words which two keys a query looks at most."""
+    said = []
+    named = names(matrix.columns, matrix.array.shape[1], setting.terminal, _LONGEST_NAME, matrix.first_column)
+    for row in np.nan_to_num(matrix.array):
+        best = [int(j) for j in np.argsort(-row, kind="stable")[:2] if row[j] >= FAINTEST]
+        said.append(", ".join(f"{named.texts[j]} {100 * row[j]:.0f}%" for j in best))
+    widest = max(map(cells, (*said, "looks at")))
+    left = [text + " " * (widest - cells(text)) for text in ("looks at", *said)]
+    return Column((left[0],), tuple(Span(text) for text in left[1:]), 3, "faint")
 
 
 def _name_width(terminal: Terminal, count: int, widest: int) -> int:
@@ -107,7 +129,8 @@ def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
     form = suited([side.values], decimals, setting.precision)
     texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
     written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
-    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint")
+    spare = side.spare and not setting.full
+    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
 
 
 class _Cells:
@@ -128,6 +151,8 @@ class _Cells:
         number = float(self._matrix.array[i, j])
         if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
             return Span(spell("−∞" if number else "·", terminal) + star, "faint")
+        if self._matrix.blank:
+            return Span(BLANK + star)
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
         return Span(text, self._role(number), bold=best, heat=self._heat(number))
@@ -137,11 +162,11 @@ class _Cells:
 
     def _heat(self, number: float) -> RGB | None:
         terminal = self._setting.terminal
-        if terminal.color not in {"256", "truecolor"}:
+        if not terminal.shaded:
             return None
         stepped = terminal.color == "256"
         if self._best is not None:
-            return weight_color(number, terminal.theme, stepped=stepped)
+            return weight_color(number, terminal.theme, terminal.palette, stepped=stepped)
         limit = self._setting.limits[self._matrix.name]
         return signed_color(number, limit, terminal.theme, stepped=stepped)
 

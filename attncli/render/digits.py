@@ -10,7 +10,10 @@ import numpy as np
 
 from attncli.sheet import Numbers
 
-__all__ = ["FEW", "Form", "percentages", "suited"]
+__all__ = ["BLANK", "FEW", "Form", "percentages", "suited"]
+
+BLANK = "____"
+"""What stands for a number that the reader is to find."""
 
 FEW = 6
 """So many columns are read number by number, and so many names told apart at a glance."""

@@ -56,7 +56,8 @@ def _caption(matrix: Matrix, setting: Setting) -> Line:
 def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
     """Make the names of the rows, under the corner that says what rows and columns are."""
     terminal = setting.terminal
-    named = names(matrix.rows, matrix.array.shape[0], terminal, setting.name_width)
+    count = matrix.array.shape[0]
+    named = names(matrix.rows, count, terminal, setting.name_width, matrix.first_row)
     corner = "" if matrix.kind is Kind.VECTORS else "q╲k"
     apart = int(matrix.kind is Kind.WEIGHTS and terminal.color is None)  # the star takes the gap's place
     lines: list[Line] = [(Span(spell(corner, terminal), "faint"),)]
@@ -64,7 +65,7 @@ def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
         if i is None:
             lines.append((Span(spell("⋯", terminal), "faint"),))
         else:
-            position = (Span(f"{i} ", "faint"),) if named.numbered else ()
+            position = (Span(f"{named.positions[i]} ", "faint"),) if named.numbered else ()
             lines.append((*position, Span(named.texts[i], bold=True)))
     widest = max(map(cells, lines))
     return [(Span(" " * (widest - cells(line))), *line, Span(" " * apart)) for line in lines]
@@ -78,10 +79,17 @@ def _folds(groups: Sequence[_Group], width: int) -> Iterator[list[_Group]]:
         if fold and taken + group.width > width:
             yield fold
             fold = []
-        *full, last = _split(group, width)
+        *full, last = _split(_without_spares(group, width), width)
         yield from ([part] for part in full)
         fold.append(last)
     yield fold
+
+
+def _without_spares(group: _Group, width: int) -> _Group:
+    """Leave out what may go, when a table would have to be folded for it."""
+    if group.width <= width:
+        return group
+    return replace(group, columns=tuple(column for column in group.columns if not column.spare))
 
 
 def _split(group: _Group, width: int) -> list[_Group]:

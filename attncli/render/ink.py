@@ -5,7 +5,7 @@ The one module that Rich is used in: for the width of characters and the codes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rich.cells import cell_len
@@ -29,12 +29,14 @@ class Span:
         role: What it is there for.
         bold: Whether it stands out.
         heat: Background that shows the size of a number.
+        front: Colour of the text where it, too, shows one.
     """
 
     text: str
     role: Role = "plain"
     bold: bool = False
     heat: RGB | None = None
+    front: RGB | None = None
 
 
 Line: TypeAlias = tuple[Span, ...]
@@ -103,7 +105,7 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
         spans.pop()
     if spans and not spans[-1].heat and spans[-1].role != "badge":
         last = spans[-1]
-        spans[-1] = Span(last.text.rstrip(" "), last.role, last.bold)
+        spans[-1] = replace(last, text=last.text.rstrip(" "))
     return spans
 
 
@@ -112,12 +114,18 @@ def _style(span: Span, terminal: Terminal) -> Style:
     if span.role == "badge":
         return Style(bold=True, reverse=True)
     style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)
-    return style + _heat(span.heat, terminal) if span.heat else style
+    return style + _shade(span, terminal)
 
 
-def _heat(color: RGB, terminal: Terminal) -> Style:
-    if terminal.color == "16":
+def _shade(span: Span, terminal: Terminal) -> Style:
+    if not terminal.shaded or (span.heat is None and span.front is None):
         return Style.null()
-    background = Color.from_rgb(*color).downgrade(_SYSTEMS[terminal.color or "truecolor"])
-    front = ink(RGB(*background.get_truecolor()))  # what is shown, not what was asked for
-    return Style(bgcolor=background, color=Color.from_rgb(*front))
+    background = span.heat and _available(span.heat, terminal)
+    front = span.front and _available(span.front, terminal)
+    if background and not front:  # ink for what is shown, not for what was asked for
+        front = Color.from_rgb(*ink(RGB(*background.get_truecolor())))
+    return Style(bgcolor=background, color=front)
+
+
+def _available(color: RGB, terminal: Terminal) -> Color:
+    return Color.from_rgb(*color).downgrade(_SYSTEMS[terminal.color or "truecolor"])

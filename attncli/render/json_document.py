@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
-from attncli import __version__
 from attncli.compute import Result
 from attncli.problem import Expected, Problem, Variant, keys
 from attncli.render.json_text import json_text
 from attncli.selfcheck import count_nan, self_check
 from attncli.trace import Record
+from attncli.version import __version__
 
 __all__ = ["document", "render_json"]
 

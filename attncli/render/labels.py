@@ -19,14 +19,16 @@ class Names:
 
     Args:
         texts: One for each row or column.
+        positions: Their positions.
         numbered: Whether each is to have its position before it.
     """
 
     texts: tuple[str, ...]
+    positions: tuple[str, ...]
     numbered: bool
 
 
-def names(labels: Sequence[str], count: int, terminal: Terminal, width: int) -> Names:
+def names(labels: Sequence[str], count: int, terminal: Terminal, width: int, start: int = 0) -> Names:
     """Name the rows or columns of a table.
 
     Args:
@@ -34,10 +36,11 @@ def names(labels: Sequence[str], count: int, terminal: Terminal, width: int) -> 
         count: How many there are.
         terminal: Where they are shown.
         width: Cells that a name may take.
+        start: Position of the first.
     """
-    positions = tuple(map(str, range(count)))
+    positions = tuple(map(str, range(start, start + count)))
     if not labels or tuple(labels) == positions:
-        return Names(positions, numbered=False)
+        return Names(positions, positions, numbered=False)
     mark = spell("…", terminal)
     texts = tuple(cut(label(each, terminal), width, mark) for each in labels)
-    return Names(texts, numbered=count > FEW or len(set(texts)) < count)
+    return Names(texts, positions, numbered=count > FEW or len(set(texts)) < count)

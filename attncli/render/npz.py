@@ -12,7 +12,7 @@ import numpy as np
 from attncli.compute import Result
 from attncli.render.json_document import problem_keys
 
-__all__ = ["render_npz"]
+__all__ = ["arrays", "render_npz"]
 
 
 class _Pipe(io.RawIOBase):
@@ -38,7 +38,7 @@ def render_npz(result: Result) -> Iterator[bytes]:
     """Write inputs and kept stages as an .npz file, uncompressed: the bits of floats hardly repeat."""
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w") as archive:
-        for name, array in _arrays(result).items():
+        for name, array in arrays(result).items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not change
             with archive.open(member, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
@@ -46,7 +46,8 @@ def render_npz(result: Result) -> Iterator[bytes]:
     yield pipe.taken()
 
 
-def _arrays(result: Result) -> dict[str, np.ndarray]:
+def arrays(result: Result) -> dict[str, np.ndarray]:
+    """Collect the arrays of a result: those of the problem, then the stages that were kept."""
     given = {
         name: value for name, value in problem_keys(result.problem).items() if isinstance(value, np.ndarray)
     }

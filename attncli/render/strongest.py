@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.render.box import Box
+from attncli.render.box import Box, stacked, wrapped
 from attncli.render.columns import Setting
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Span, cells, cut
 from attncli.sheet import Matrix
 
-__all__ = ["strongest"]
+__all__ = ["habits", "strongest"]
 
 _MANY = 5
 _LABEL = 16
@@ -24,16 +24,39 @@ def strongest(matrix: Matrix, setting: Setting) -> Box:
     In self-attention, a token's weight on itself and on the first token says little and is left out.
     """
     chosen = np.ones(matrix.array.shape, dtype=bool) if matrix.hidden is None else ~matrix.hidden
-    of_itself = matrix.rows == matrix.columns and len(matrix.rows) > 1
+    of_itself = _is_of_itself(matrix)
     if of_itself:
         chosen &= ~np.eye(len(chosen), dtype=bool)
         chosen[:, 0] = False
     chosen &= np.isfinite(matrix.array)
     which = " (k ≠ q, k ≠ 0)" if of_itself else ""
-    head = spell(f"strongest of {chosen.sum():,} pairs{which}", setting.terminal)
+    part = f"{matrix.part}: " if matrix.part else ""
+    head = spell(f"{part}strongest of {chosen.sum():,} pairs{which}", setting.terminal)
     if not chosen.any():
         return Box(())
-    return Box((((Span(head, bold=True)),), *_rows(matrix, chosen, setting)))
+    named = wrapped([(Span(head, bold=True),)], setting.width)
+    return stacked([named, Box(tuple(_rows(matrix, chosen, setting)))])
+
+
+def habits(matrix: Matrix, setting: Setting) -> Box:
+    """Say in a line how much goes to the first key, to the query itself and to the one before it."""
+    if not _is_of_itself(matrix):
+        return Box(())
+    weights = np.nan_to_num(matrix.array)
+    shares = {
+        "key 0": weights[:, 0],
+        "the query itself": np.diagonal(weights),
+        "the one before": np.diagonal(weights, -1),
+    }
+    said = ", ".join(f"{100 * share.mean():.1f}% on {name}" for name, share in shares.items())
+    line = [(Span("on average", bold=True),), (Span(spell(said, setting.terminal)),)]
+    return wrapped(line, setting.width, gap=1)
+
+
+def _is_of_itself(matrix: Matrix) -> bool:
+    """Tell whether it is self-attention, shown whole."""
+    whole = matrix.first_row == matrix.first_column == 0
+    return whole and matrix.rows == matrix.columns and len(matrix.rows) > 1
 
 
 def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line]:
@@ -41,7 +64,13 @@ def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line
     order = np.argsort(-weights, axis=None, kind="stable")[: min(_MANY, int(chosen.sum()))]
     pairs = [divmod(int(flat), weights.shape[1]) for flat in order]
     arrow = spell("→", setting.terminal)
-    names = [(_name(i, matrix.rows, setting), _name(j, matrix.columns, setting)) for i, j in pairs]
+    names = [
+        (
+            _name(i, matrix.first_row, matrix.rows, setting),
+            _name(j, matrix.first_column, matrix.columns, setting),
+        )
+        for i, j in pairs
+    ]
     wide = [max(cells(pair[side]) for pair in names) for side in (0, 1)]
     for (i, j), (query, key) in zip(pairs, names, strict=True):
         left = " " * (wide[0] - cells(query)) + query
@@ -49,6 +78,6 @@ def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line
         yield (Span(f"{left} {arrow} {right}  "), Span(f"{100 * weights[i, j]:.1f}%", bold=True))
 
 
-def _name(i: int, labels: tuple[str, ...], setting: Setting) -> str:
+def _name(i: int, start: int, labels: tuple[str, ...], setting: Setting) -> str:
     text = cut(label(labels[i], setting.terminal), _LABEL, spell("…", setting.terminal)) if labels else ""
-    return f"{i} {text}" if text and text != str(i) else str(i)
+    return f"{start + i} {text}" if text and text != str(start + i) else str(start + i)

@@ -15,14 +15,15 @@ from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Sheet
 from attncli.text import visible
 
-__all__ = ["render_table"]
+__all__ = ["header", "render_table"]
 
-NEXT = ("attn compute {file} --json",)
+NEXT = ("attn explain {file} {cell}", "attn compute {file} --json")
 """What to type next; commands that take the same file."""
 
-_NARROWEST = 40  # below, a name and a number no longer stand in one line
-_PAGE = 120  # blocks are packed to this width where there is no terminal to fill
+NARROWEST = 40  # below, a name and a number no longer stand in one line
+PAGE = 120  # blocks are packed to this width where there is no terminal to fill
 _GAP = 4
+_HANG = 6  # as wide as the word before the commands, and its space
 
 
 def render_table(sheet: Sheet, terminal: Terminal) -> str:
@@ -34,11 +35,11 @@ def render_table(sheet: Sheet, terminal: Terminal) -> str:
         sheet: What to show.
         terminal: What to show it on.
     """
-    width = max(terminal.width, _NARROWEST)
-    page = width if terminal.interactive else min(width, _PAGE)
+    width = max(terminal.width, NARROWEST)
+    page = width if terminal.interactive else min(width, PAGE)
     blocks = [block_box(block, i, sheet, terminal, width) for i, block in enumerate(sheet.blocks, 1)]
     parts = [
-        _header(sheet, terminal, page),
+        header(sheet.title, sheet.formula, sheet.facts, terminal, page),
         *_packed(blocks, sheet.blocks, page),
         _end(sheet, terminal, page),
     ]
@@ -54,19 +55,20 @@ def _packed(boxes: Sequence[Box], blocks: Sequence[Block], page: int) -> Iterato
         yield stacked(some, apart=1) if alone else packed(some, page, gap=_GAP)
 
 
-def _header(sheet: Sheet, terminal: Terminal, page: int) -> Box:
-    title = cut(label(sheet.title, terminal), page // 2, spell("…", terminal))
-    left = (Span(title, bold=True), Span("  "), Span(spell(sheet.formula, terminal), "formula"))
-    right = (Span(spell(" · ".join(sheet.facts), terminal), "faint"),)
+def header(title: str, what: str, facts: Sequence[str], terminal: Terminal, page: int) -> Box:
+    """Say in one line, or as few as it takes, what is shown, and how it was computed."""
+    name = cut(label(title, terminal), page // 2, spell("…", terminal))
+    left = (Span(name, bold=True), Span("  "), Span(spell(what, terminal), "formula"))
+    right = (Span(spell(" · ".join(facts), terminal), "faint"),)
     missing = page - cells(left) - cells(right)
     if missing > 1:
         return Box(((*left, Span(" " * (missing if terminal.interactive else _GAP)), *right),))
     separator = spell(" ·", terminal)
-    facts = [
-        (Span(spell(fact, terminal) + separator * (i < len(sheet.facts)), "faint"),)
-        for i, fact in enumerate(sheet.facts, 1)
+    said = [
+        (Span(spell(fact, terminal) + separator * (i < len(facts)), "faint"),)
+        for i, fact in enumerate(facts, 1)
     ]
-    return stacked([wrapped([left[:1], left[2:]], page), wrapped(facts, page, gap=1)])
+    return stacked([wrapped([left[:1], left[2:]], page), wrapped(said, page, gap=1)])
 
 
 def _end(sheet: Sheet, terminal: Terminal, page: int) -> Box:
@@ -77,13 +79,17 @@ def _end(sheet: Sheet, terminal: Terminal, page: int) -> Box:
     if sheet.checks is not None:
         parts.append(wrapped(check_line(sheet.checks, terminal), page - 1))
     if terminal.interactive:
-        commands = [(Span(command, "formula"),) for command in _next(sheet.source)]
-        parts.append(wrapped([(Span("next", "faint"),), *commands], page - 1) if commands else Box(()))
+        commands = [(Span(command, "formula"),) for command in _next(sheet)]
+        parts.append(
+            wrapped([(Span("next", "faint"),), *commands], page - 1, hang=_HANG) if commands else Box(())
+        )
     return indent(stacked(parts), 1)
 
 
-def _next(source: str) -> list[str]:
+def _next(sheet: Sheet) -> list[str]:
     """Fill in the file, unless it is a stream or its name cannot be typed as it is shown."""
+    source, cell = sheet.source, sheet.example
     if source in {"", "-"} or source.startswith("<") or visible(source) != source:
         return []
-    return [command.format(file=shlex.quote(source)) for command in NEXT]
+    words = {"file": shlex.quote(source), "cell": shlex.quote(cell)}
+    return [command.format(**words) for command in NEXT if cell or "{cell}" not in command]

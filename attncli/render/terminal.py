@@ -18,6 +18,7 @@ class Terminal:
         unicode: Whether the stream takes more than ASCII.
         interactive: Whether a person sits in front of it; a pipe gets signs that programs read.
         theme: Whether its background is dark or light.
+        palette: Colours of weights.
     """
 
     width: int = 80
@@ -25,3 +26,9 @@ class Terminal:
     unicode: bool = True
     interactive: bool = True
     theme: Literal["dark", "light"] = "dark"
+    palette: str = "blues"
+
+    @property
+    def shaded(self) -> bool:
+        """Whether there are colours enough to show the size of a number by one."""
+        return self.color in {"256", "truecolor"}

@@ -18,7 +18,7 @@ from .conftest import Attn
         ("compute", "missing argument 'FILE'"),
         ("compute cat.yaml --cuasal", "no such option: --cuasal"),
         ("comptue cat.yaml", "no such command 'comptue'"),
-        ("compute cat.yaml --format xml", '"xml" is none of table, json, jsonl, npz'),
+        ("compute cat.yaml --format xml", '"xml" is none of table, json, jsonl, csv'),
         ("compute cat.yaml --dtype int8", '"int8" is none of float64, float32, float16, bfloat16'),
         ("compute cat.yaml --backend tensorflow", '"tensorflow" is none of numpy, torch, jax'),
         ("compute cat.yaml --device tpu", "there is no device 'tpu'"),

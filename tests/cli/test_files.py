@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from attncli import files, streams
@@ -48,6 +49,18 @@ def test_standard_input_is_never_overwritten(sh: Shell) -> None:
     """A file that comes in through the shell is an input like any other."""
     done = sh("attn compute - --json -o cat.yaml < cat.yaml; echo $?; head -c 6 cat.yaml")
     assert done.stdout == b"2\ntokens"
+
+
+@pytest.mark.parametrize("target", ["table.npz", "added.npz"])
+def test_a_file_in_a_list_is_never_overwritten(attn: Attn, folder: Path, target: str) -> None:
+    """The files that are named inside a list of biases are inputs too."""
+    np.savez(folder / "table.npz", a=np.ones((4, 1)))
+    np.savez(folder / "added.npz", a=np.ones((2, 2)))
+    (folder / "listed.yaml").write_text("X: [[1], [2]]\nbias: [{t5: {table: table.npz#a}}, added.npz#a]\n")
+    before = (folder / target).read_bytes()
+    assert attn("compute", "listed.yaml", "-o", target).status == 2
+    assert (folder / target).read_bytes() == before
+    assert attn("compute", "listed.yaml", "-o", "other.npz").status == 0
 
 
 @pytest.mark.parametrize(

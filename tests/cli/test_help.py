@@ -16,7 +16,7 @@ from attncli.render import FORMATS
 
 from .conftest import Attn, Shell
 
-COMMANDS = ("", "compute", "random", "keys", "stages", "schema")
+COMMANDS = ("", "compute", "random", "explain", "check", "diff", "show", "keys", "stages", "schema")
 
 
 def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
@@ -62,7 +62,7 @@ def test_examples_in_help_run(attn: Attn, sh: Shell, folder: Path) -> None:
     (folder / "cat.yaml").unlink()
     text = "\n".join(attn(*command.split(), "--help").out for command in COMMANDS)
     examples = re.findall(
-        r"^ {4}((?:cat \S+ \| )?attn (?:compute|random|keys|stages|schema)\b.*?)(?: {3,}.*)?$",
+        r"^ {4}((?:cat \S+ \| )?attn (?:compute|random|check|diff|keys|stages|schema)\b.*?)(?: {3,}.*)?$",
         text,
         re.MULTILINE,
     )

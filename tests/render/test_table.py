@@ -37,6 +37,9 @@ SHEETS: dict[str, Problem] = {
     "cjk": drawn(12, tokens=CJK, mask=CAUSAL),
     "long": drawn(24, 12, mask=CAUSAL),
 }
+"""Each has golden files; `DRAWN` is too large for one."""
+
+DRAWN = drawn(70, 12, num_heads=6, mask=CAUSAL)
 
 
 def plain(text: str) -> str:
@@ -71,6 +74,17 @@ def compare(name: str, text: str) -> None:
 
 
 @settings(deadline=None, max_examples=40)
+@given(st.integers(1, 300), st.booleans(), st.sampled_from([None, "256"]))
+def test_no_picture_is_wider_than_the_terminal(
+    width: int, heads_view: bool, color: Literal["256"] | None
+) -> None:
+    """Large weights, and all heads side by side, are drawn smaller where there is less room."""
+    shown = sheet(DRAWN, heads_view=heads_view, stages=("weights",))
+    text = render_table(shown, Terminal(width=width, color=color))
+    assert max(map(cell_len, plain(text).splitlines())) <= max(width, 40)
+
+
+@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 300), st.sampled_from(sorted(SHEETS)), st.booleans(), st.sampled_from([None, "256"]))
 def test_no_line_is_wider_than_the_terminal(
     width: int,
@@ -102,7 +116,7 @@ def test_hidden_cells_are_counted(interactive: bool) -> None:
     text = render_table(
         sheet(SHEETS["long"], stages=("weights",)), Terminal(width=80, interactive=interactive)
     )
-    assert "512 of 576 cells hidden: --full shows them" in text
+    assert "512 of 576 cells hidden: --rows 0:16 --cols 0:16 or --full shows them" in text
     assert "strongest of 253 pairs" in text
     assert "hidden" not in render_table(sheet(SHEETS["long"], full=True), PIPE)
 
@@ -157,11 +171,22 @@ def test_a_pipe_is_not_folded() -> None:
     assert sum("q╲k" in line for line in text.splitlines()) == 1
 
 
+def test_a_sum_that_is_checked_anyway_folds_no_table() -> None:
+    """At 80 columns twelve keys are one table without row sums; --full, and more room, have them."""
+    shown = sheet(SHEETS["cjk"], stages=("weights",))
+    narrow, wide = (render_table(shown, Terminal(width=width)) for width in (80, 120))
+    whole = render_table(sheet(SHEETS["cjk"], stages=("weights",), full=True), Terminal(width=80))
+    assert [text.count("q╲k") for text in (narrow, wide, whole)] == [1, 1, 2]
+    assert ["row Σ" in text for text in (narrow, wide, whole)] == [False, True, True]
+
+
 def test_next_names_the_file_as_a_shell_reads_it() -> None:
     def last(source: str) -> str:
-        return render_table(sheet(cat(origin=Source(name=source))), Terminal()).splitlines()[-1]
+        text = render_table(sheet(cat(origin=Source(name=source))), Terminal(width=120))
+        return text.splitlines()[-1]
 
-    assert last("my cat.yaml") == " next  attn compute 'my cat.yaml' --json"
+    explain = "attn explain 'my cat.yaml' 'weights[sat,the]'"
+    assert last("my cat.yaml") == f" next  {explain}  attn compute 'my cat.yaml' --json"
     assert "next" not in last("<stdin>")
     assert "next" not in last("-")
 

@@ -1,0 +1,128 @@
+"""Cells as people name them: weights[1,2], weights[sat,cat], scores[0,1,2]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from attncli.errors import InputError
+from attncli.text import quote
+
+__all__ = ["Axes", "parse_cell", "spell_cell"]
+
+_CELL = re.compile(r"\s*([^\[\]]+?)\s*\[(.*)\]\s*", re.DOTALL)
+_PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^,]*?))\s*(?:,|$)""", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """An array that cells can be picked from.
+
+    Args:
+        names: Names of its axes, such as ``head``, ``query`` and ``key``.
+        shape: Its shape.
+        labels: Labels along an axis, by the axis's name.
+    """
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+    labels: Mapping[str, Sequence[str]]
+
+
+def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, ...]]:
+    """Find the cell that a text names.
+
+    A whole number is always a position; a label that looks like one, or has a comma in it, is
+    written in quotes.
+
+    Args:
+        text: A name and one position or label for each axis: ``weights[0,sat,cat]``.
+        arrays: What there is, by name.
+
+    Returns:
+        The name, and the index.
+
+    Raises:
+        InputError: There is no such cell, or a label stands in several places.
+    """
+    found = _CELL.fullmatch(text)
+    example = next(iter(arrays))
+    if not found:
+        raise InputError(
+            f"{quote(text)} is no cell",
+            fix=f"a stage and a position on each axis, such as {_example(example, arrays)}",
+        )
+    name = found[1]
+    if name not in arrays:
+        raise InputError(f"there is no stage {quote(name)} here", context=f"there are {', '.join(arrays)}")
+    axes, parts = arrays[name], _split(found[2])
+    if len(parts) != len(axes.names):
+        raise InputError(
+            f"{name} has {len(axes.names)} axes ({', '.join(axes.names)}), and {quote(text)} "
+            f"has {len(parts)} {'position' if len(parts) == 1 else 'positions'}",
+            fix=f"such as {_example(name, arrays)}",
+        )
+    places = zip(parts, axes.names, axes.shape, strict=True)
+    return name, tuple(_position(name, part, axis, size, axes) for part, axis, size in places)
+
+
+def spell_cell(name: str, index: Sequence[int], axes: Axes) -> str:
+    """Name a cell, by labels where they tell it apart."""
+    return f"{name}[{','.join(map(_spelled, index, axes.names, [axes] * len(index)))}]"
+
+
+def _spelled(i: int, axis: str, axes: Axes) -> str:
+    labels = axes.labels.get(axis, ())
+    if not labels or labels.count(labels[i]) > 1 or re.search(r"[\s,\[\]\"']|^-?\d*$", labels[i]):
+        return str(i)
+    return labels[i]
+
+
+def _split(inside: str) -> list[tuple[str, bool]]:
+    """Part what stands in the brackets, and say of each part whether it is quoted."""
+    parts, at = [], 0
+    while at <= len(inside):
+        found = _PART.match(inside, at)
+        assert found, "anything up to a comma is a part"
+        quoted = found[1] if found[1] is not None else found[2]
+        parts.append((re.sub(r"\\(.)", r"\1", quoted), True) if quoted is not None else (found[3], False))
+        if not found[0].endswith(","):
+            break
+        at = found.end()
+    return parts
+
+
+def _position(name: str, part: tuple[str, bool], axis: str, size: int, axes: Axes) -> int:
+    text, quoted = part
+    if not quoted and re.fullmatch(r"[+-]?[0-9]+", text):
+        if text.startswith("-") or int(text) >= size:
+            raise InputError(f"there is no {axis} {text} in {name}", context=_valid(size))
+        return int(text)
+    labels = axes.labels.get(axis, ())
+    places = [i for i, each in enumerate(labels) if each == text]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputError(
+            f"{quote(text)} stands at several {axis} positions",
+            fix=f"one of {', '.join(map(str, places))} instead",
+        )
+    if not labels:
+        raise InputError(
+            f"the axis {axis} of {name} has positions only, not {quote(text)}", context=_valid(size)
+        )
+    shown = ", ".join(quote(each, marks="") for each in list(labels)[:20])
+    raise InputError(
+        f"there is no {axis} {quote(text)} in {name}",
+        context=f"labels: {shown}{', …' if len(labels) > 20 else ''}\n{_valid(size)}",  # noqa: PLR2004
+    )
+
+
+def _valid(size: int) -> str:
+    return f"positions: {'0' if size == 1 else f'0 to {size - 1}'}"
+
+
+def _example(name: str, arrays: Mapping[str, Axes]) -> str:
+    axes = arrays[name]
+    return spell_cell(name, tuple(size - 1 for size in axes.shape), axes)

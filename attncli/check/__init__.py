@@ -1,0 +1,1 @@
+"""Numbers that somebody has against the numbers that the problem has."""

@@ -1,0 +1,158 @@
+"""What ``attn check`` and ``attn diff`` read: problems, folders of them, and results of other programs."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from attncli.check.compare import Comparison, Side, check_result, reference
+from attncli.check.differ import check_diff, computed
+from attncli.check.report import Refused, Report, check_expected
+from attncli.errors import InputError, Place
+from attncli.problem import Problem
+from attncli.progress import progress
+from attncli.readers import READERS, load, located
+from attncli.readers.opening import STDIN
+from attncli.readers.result import is_result, read_result
+from attncli.text import quote
+from attncli.trace import STAGES
+
+__all__ = ["Way", "against_result", "check_files", "diff", "stage_names"]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One side of ``attn diff``.
+
+    Args:
+        file: A problem or a result.
+        settings: What replaces keys of a problem, as KEY=VALUE.
+        backend: What computes it.
+        device: Where.
+    """
+
+    file: str
+    settings: tuple[str, ...] = ()
+    backend: str | None = None
+    device: str = "auto"
+
+
+def check_files(names: Sequence[str], settings: Sequence[str]) -> list[Report | Refused]:
+    """Check the expected values of every problem in files and folders.
+
+    Among several files, one that cannot be checked is reported beside the others.
+
+    Raises:
+        InputError: The only file cannot be read, or its problem has no expected values.
+    """
+    files = [file for name in names for file in _files(name)]
+    if len(files) == 1:
+        return [*_reports(files[0], settings)]
+    found: list[Report | Refused] = []
+    for file in files:
+        try:
+            found += (_named(report) for report in _reports(file, settings))
+        except InputError as error:
+            found.append(Refused(source=file, message=str(error).partition("\n")[0]))
+    return found
+
+
+def _reports(file: str, settings: Sequence[str]) -> Iterator[Report]:
+    for problem in load(file, settings):
+        with located(problem.origin), progress(f"{quote(file, marks='')}: trying readings") as tell:
+            yield check_expected(problem, tell)
+
+
+def _named(report: Report) -> Report:
+    """Say in each note which of several files it is about."""
+    return replace(report, notes=tuple(f"{report.source}: {note}" for note in report.notes))
+
+
+def _files(name: str) -> Iterator[str]:
+    """Yield a file, or the problem files of a folder."""
+    folder = pathlib.Path(name)
+    if name == STDIN or not folder.is_dir():
+        yield name
+        return
+    found = sorted(str(path) for path in folder.iterdir() if path.suffix.lower() in READERS)
+    if not found:
+        raise InputError(
+            "the folder holds no problem files",
+            context=f"their names end in {', '.join(READERS)}",
+            place=Place(name),
+        )
+    yield from found
+
+
+def against_result(
+    name: str, result: str, settings: Sequence[str], named: Mapping[str, str]
+) -> list[Comparison]:
+    """Hold the stages of a result against what a problem computes to.
+
+    Args:
+        name: The problem's file.
+        result: The result's file.
+        settings: What replaces keys of the problem, as KEY=VALUE.
+        named: The stage that an array of the result is, by the array's name.
+
+    Raises:
+        InputError: A file cannot be read, or its arrays do not fit.
+    """
+    problem = _one(name, settings)
+    with located(problem.origin), progress("trying readings") as tell:
+        stages = [record.stage.name for record in reference(problem).records]
+        dump = read_result(result, stages, named)
+        side = Side(name="the result", arrays=dump.arrays, precisions=dump.precisions)
+        return [check_result(problem, result, side, dump.notes, tell)]
+
+
+def stage_names(texts: Sequence[str]) -> dict[str, str]:
+    """Read ``mine=weights``: which stage an array is.
+
+    Raises:
+        InputError: There is no equals sign, or no stage of that name.
+    """
+    named = {}
+    for text in texts:
+        member, equals, stage = text.rpartition("=")
+        if not equals or stage not in STAGES:
+            raise InputError(
+                f"--map {quote(text)} names no stage",
+                context=f"stages: {', '.join(STAGES)}",
+                fix="write --map NAME=STAGE, such as --map mine=weights",
+            )
+        named[member] = stage
+    return named
+
+
+def diff(a: Way, b: Way) -> list[Comparison]:
+    """Compare two results, two problems, or one problem in two ways.
+
+    Raises:
+        InputError: A file cannot be read, or the two do not fit.
+    """
+    one, problem = _side(a, "A")
+    other, _ = _side(b, "B")
+    with progress("trying readings") as tell:
+        return [check_diff((_said(a), _said(b)), (one, other), problem, tell)]
+
+
+def _side(way: Way, name: str) -> tuple[Side, Problem | None]:
+    if is_result(way.file) and not way.settings and way.backend is None:
+        dump = read_result(way.file, list(STAGES))
+        return Side(name=name, arrays=dump.arrays, precisions=dump.precisions), None
+    problem = _one(way.file, way.settings)
+    with located(problem.origin):
+        return computed(problem, name, way.backend, way.device), problem
+
+
+def _said(way: Way) -> str:
+    return " ".join([way.file, *way.settings, *([way.backend] if way.backend else [])])
+
+
+def _one(name: str, settings: Sequence[str]) -> Problem:
+    problems = load(name, settings)
+    if len(problems) != 1:
+        raise InputError(f"one problem is compared, and there are {len(problems)}", place=Place(name))
+    return problems[0]

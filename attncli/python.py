@@ -1,0 +1,146 @@
+"""attn for Python and notebooks: read or write a problem, attend, and look at the result."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from attncli import readers
+from attncli.blocks import make_sheet
+from attncli.compute import Result, compute
+from attncli.errors import InputError
+from attncli.explain import explain
+from attncli.problem import Kind, Problem, Source, keys
+from attncli.readers.keys import to_problem
+from attncli.render.explanation import explanation_text, style
+from attncli.render.svg import render_svg
+from attncli.render.table import render_table
+from attncli.render.terminal import Terminal
+from attncli.sheet import View
+
+__all__ = ["Attention", "attend", "load"]
+
+_ARRAYS = tuple(key.name for key in keys(Problem) if key.kind is Kind.ARRAY)
+_TEXT = Terminal(width=100, interactive=False)
+
+
+class Attention(Result):
+    """A result that shows itself: as text at a prompt, and as a picture in a notebook."""
+
+    def __repr__(self) -> str:
+        """Return the sheet as `attn compute` prints it."""
+        return self.text()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Offer notebooks the sheet as SVG, and as text where they show no pictures."""
+        del include, exclude
+        return {"text/plain": self.text(), "image/svg+xml": self.svg()}
+
+    def text(self, *, width: int = _TEXT.width, **view: Any) -> str:
+        """Write the sheet.
+
+        Args:
+            width: Cells in a line.
+            **view: What to see of it, as in `View`: ``stages=("weights",)``, ``head=1``, ``full=True``.
+        """
+        return render_table(make_sheet(self, View(**view)), replace(_TEXT, width=width)).rstrip("\n")
+
+    def svg(self, *, theme: str = "light", **view: Any) -> str:
+        """Draw the sheet.
+
+        Args:
+            theme: Whether the background is ``light`` or ``dark``.
+            **view: As in `text`.
+        """
+        page: Any = {"theme": theme}
+        return "".join(render_svg(make_sheet(self, View(**view)), replace(_TEXT, **page)))
+
+    def explain(self, cell: str, *, depth: int | None = None) -> str:
+        """Write the arithmetic of one cell, such as ``weights[2,1]``, back to what was given.
+
+        Raises:
+            InputError: There is no such cell.
+        """
+        written = style(_TEXT)
+        return explanation_text(explain(self, cell, written, depth), written, _TEXT).rstrip("\n")
+
+    def array(self, stage: str) -> np.ndarray:
+        """Return what a stage returned.
+
+        Raises:
+            KeyError: The problem has no such stage.
+        """
+        array = self[stage].array
+        assert array is not None, "every stage is kept"
+        return np.asarray(array)
+
+
+def load(name: str | pathlib.Path) -> Problem:
+    """Read a problem file.
+
+    Raises:
+        InputError: It cannot be read as one problem; says where, and why.
+    """
+    problems = readers.load(str(name))
+    if len(problems) != 1:
+        raise InputError(f"{name} holds {len(problems)} problems", fix="read them with attncli.readers.load")
+    return problems[0]
+
+
+def attend(
+    problem: Problem | None = None, *, backend: str | None = None, device: str = "auto", **given: Any
+) -> Attention:
+    """Compute every stage of attention.
+
+    Args:
+        problem: What to compute; None starts from nothing.
+        backend: Name of the array library; None is NumPy, or torch when the device is no CPU.
+        device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
+        **given: Keys of the problem file, which replace what the problem says: arrays as NumPy
+            arrays or nested lists, everything else as YAML would have it: ``mask="causal"``.
+
+    Raises:
+        InputError: The problem cannot be computed as it is written.
+        UnavailableError: The backend or device is not here, or memory would not suffice.
+    """
+    whole = _problem(problem, given)
+    with readers.located(whole.origin):
+        result = compute(whole, backend=backend, device=device)
+    return Attention(**{each.name: getattr(result, each.name) for each in fields(Result)})
+
+
+def _problem(base: Problem | None, given: Mapping[str, Any]) -> Problem:
+    arrays = {name: np.asarray(value) for name, value in given.items() if _is_array(name, value)}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub" or not array.size or array.ndim not in range(1, 5):
+            raise InputError(
+                f"{name} is an array of {array.dtype} of shape {array.shape}",
+                path=(name,),
+                context="1 to 4 axes of real numbers were expected",
+            )
+    read: dict[str, Any] = {}
+    if rest := {name: _tree(value) for name, value in given.items() if name not in arrays}:
+        parsed = to_problem(rest, Source(), pathlib.Path())
+        read = {name: getattr(parsed, name) for name in rest}
+    for name, array in arrays.items():
+        read[name] = array if array.dtype.kind == "f" else array.astype(float)
+    return replace(base or Problem(), **read)
+
+
+def _is_array(name: str, value: object) -> bool:
+    return name in _ARRAYS and not isinstance(value, (str, Mapping, Sequence))
+
+
+def _tree(value: Any) -> Any:
+    """Write a value as a file's parser would hand it over."""
+    if isinstance(value, Mapping):
+        return {str(name): _tree(each) for name, each in value.items()}
+    if isinstance(value, (str, bool, int, float)) or value is None:
+        return value
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return [_tree(each) for each in value]

@@ -1,0 +1,203 @@
+"""Results of other programs: arrays by the names of stages, or by names that others give them."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attncli.errors import InputError, Path, Place
+from attncli.problem import Problem, keys
+from attncli.readers import json_tree, npy, npz, safetensors_file
+from attncli.readers.nested import floats
+from attncli.readers.opening import decode, os_fault, read_bytes
+from attncli.text import quote
+
+__all__ = ["ALIASES", "Dump", "is_result", "read_result"]
+
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "q": ("Q_heads", "Q"),
+        "k": ("K_heads", "K"),
+        "v": ("V_heads", "V"),
+        "queries": ("Q_heads", "Q"),
+        "keys": ("K_heads", "K"),
+        "values": ("V_heads", "V"),
+        "rot_q": ("Q_rot",),
+        "rot_k": ("K_rot",),
+        "s": ("scores",),
+        "qk": ("scores",),
+        "qk_matmul_output": ("scores",),
+        "attn_scores": ("scores",),
+        "raw_scores": ("scores",),
+        "scaled_scores": ("scaled",),
+        "masked_scores": ("masked",),
+        "logits": ("masked", "biased", "softcapped", "scaled"),
+        "attn_logits": ("masked", "biased", "softcapped", "scaled"),
+        "a": ("weights",),
+        "p": ("weights",),
+        "attn": ("weights",),
+        "pattern": ("weights",),
+        "probs": ("weights",),
+        "attn_probs": ("weights",),
+        "attn_weights": ("weights",),
+        "attention": ("weights",),
+        "attention_weights": ("weights",),
+        "z": ("head_output",),
+        "heads": ("head_output",),
+        "o": ("output",),
+        "y": ("output",),
+        "out": ("output",),
+        "attn_out": ("output",),
+        "attn_output": ("output",),
+        "attention_output": ("output",),
+        "context_vectors": ("output",),
+    }
+)
+"""What other programs call a stage, in lower case; of several stages, the first that the problem has."""
+
+_PRECISIONS = ("float64", "float32", "float16", "bfloat16")
+
+_Reader = tuple[
+    Callable[[pathlib.Path, Path], dict[str, str]],
+    Callable[[pathlib.Path, "str | None", Path], NDArray[Any]],
+]
+_READERS: Mapping[str, _Reader] = {
+    ".npz": (npz.dtypes, npz.read),
+    ".safetensors": (safetensors_file.dtypes, safetensors_file.read),
+    ".npy": (npy.dtypes, lambda file, _name, path: npy.read(file, None, path)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dump:
+    """Arrays that a program wrote.
+
+    Args:
+        source: The file, as the user named it.
+        arrays: By the stage that each is.
+        precisions: The precision that each was computed in, as far as the file tells.
+        notes: What was left aside, one sentence each.
+    """
+
+    source: str
+    arrays: Mapping[str, NDArray[Any]]
+    precisions: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def is_result(name: str) -> bool:
+    """Tell whether a file holds arrays, or the stages of an earlier result, rather than a problem."""
+    suffix = pathlib.Path(name).suffix.lower()
+    if suffix in _READERS:
+        return True
+    return suffix == ".json" and pathlib.Path(name).is_file() and "stages" in _tree(name)
+
+
+def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | None = None) -> Dump:
+    """Read the arrays of a result.
+
+    Args:
+        name: An .npz, .npy, .safetensors or .json file.
+        stages: Names of the stages that there are to compare with.
+        named: The stage that an array is, by the array's name, where that does not say it.
+
+    Raises:
+        InputError: The file cannot be read, or none of its arrays is a stage.
+    """
+    try:
+        there, precisions, read = _open(name)
+    except OSError as error:
+        raise os_fault(error, name) from error
+    except InputError as error:
+        error.place = error.place or Place(name)
+        raise
+    chosen = _chosen(name, there, stages, named or {})
+    known = {key.name for key in keys(Problem)}
+    spare = [each for each in there if each not in chosen.values() and each not in known]
+    return Dump(
+        source=name,
+        arrays={stage: read(member) for stage, member in chosen.items()},
+        precisions={stage: precisions[member] for stage, member in chosen.items()},
+        notes=(f"no stage of the problem, and left aside: {', '.join(map(quote, spare))}",) if spare else (),
+    )
+
+
+def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]]]:
+    """List what a file holds, with its precisions, and return what reads one of them."""
+    file = pathlib.Path(name)
+    suffix = file.suffix.lower()
+    if suffix in _READERS:
+        dtypes, read = _READERS[suffix]
+        found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
+        return list(found), found, lambda member: np.asarray(read(file, member, (member,)))
+    if suffix != ".json":
+        raise InputError(
+            f"{quote(name, limit=200, marks='')} is no result that attn reads",
+            fix=f"save it as one of: {', '.join(_READERS)}, .json",
+        )
+    tree = _tree(name)
+    arrays = tree.get("stages", tree)
+    stated = tree.get("meta", {}).get("dtype") if isinstance(tree.get("meta"), dict) else None
+    precision = stated if stated in _PRECISIONS else "float64"
+    lists = [member for member, value in arrays.items() if isinstance(value, list)]
+    return lists, dict.fromkeys(lists, precision), lambda member: floats(arrays[member], (member,))
+
+
+def _tree(name: str) -> dict[str, Any]:
+    text = decode(read_bytes(name), name)
+    (tree, _), *_ = json_tree.documents(text, name, several=True)
+    if not isinstance(tree, dict):
+        raise InputError("a result is a mapping of stages to arrays", place=Place(name))
+    return tree
+
+
+def _precision(dtype: str) -> str:
+    return dtype if dtype in _PRECISIONS else "float64"
+
+
+def _chosen(
+    name: str, there: Collection[str], stages: Collection[str], named: Mapping[str, str]
+) -> dict[str, str]:
+    """Find the array that is each stage."""
+    for member, stage in named.items():
+        if member not in there:
+            raise InputError(
+                f"--map names {quote(member)}, which is not there",
+                context=f"it holds {', '.join(map(quote, there))}",
+                place=Place(name),
+            )
+        if stage not in stages:
+            raise InputError(
+                f"--map says {quote(stage)}, and this problem has no such stage",
+                context=f"it has {', '.join(stages)}",
+            )
+    chosen: dict[str, str] = {}
+    for member in there:
+        for stage in _meanings(member, named):
+            if stage in stages and stage not in chosen:
+                chosen[stage] = member
+                break
+    chosen = {**chosen, **{stage: member for member, stage in named.items()}}
+    if not chosen:
+        raise InputError(
+            "none of its arrays has the name of a stage",
+            context=f"it holds {', '.join(map(quote, there)) or 'no arrays'}; the stages are {', '.join(stages)}",
+            fix="--map NAME=weights says which stage an array is",
+            place=Place(name),
+        )
+    return {stage: chosen[stage] for stage in stages if stage in chosen}
+
+
+def _meanings(member: str, named: Mapping[str, str]) -> Iterator[str]:
+    """Yield the stages that a name may mean: itself first, then what others call so."""
+    if member in named:
+        return
+    yield member
+    last = member.rpartition(".")[2].lower().removeprefix("hook_")
+    yield from ALIASES.get(last, (last,))

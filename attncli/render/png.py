@@ -1,0 +1,30 @@
+"""A sheet as PNG: the SVG, drawn by resvg."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+
+from attncli.errors import UnavailableError
+from attncli.render.svg import render_svg
+from attncli.render.terminal import Terminal
+from attncli.sheet import Sheet
+
+__all__ = ["render_png"]
+
+_ZOOM = 2  # so that text is sharp on the screens of today
+
+
+def render_png(sheet: Sheet, terminal: Terminal) -> Iterator[bytes]:
+    """Draw a sheet as one PNG image.
+
+    Raises:
+        UnavailableError: resvg is not installed.
+    """
+    if importlib.util.find_spec("resvg_py") is None:
+        raise UnavailableError(
+            "png needs the package resvg-py, which is not installed", fix='pip install "attncli[png]"'
+        )
+    from resvg_py import svg_to_bytes  # noqa: PLC0415  (an extra)
+
+    yield bytes(svg_to_bytes(svg_string="".join(render_svg(sheet, terminal)), zoom=_ZOOM))

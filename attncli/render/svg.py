@@ -1,0 +1,183 @@
+"""A sheet as SVG: every matrix as a grid of coloured cells, each with its full number as a title."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from attncli.render.block import setting_of
+from attncli.render.chart import Cell, Chart, chart_of, document_terminal
+from attncli.render.checks import check_line
+from attncli.render.colors import RGB, ink, share_color
+from attncli.render.ink import cells
+from attncli.render.picture import Picture, pooled
+from attncli.render.terminal import Terminal
+from attncli.sheet import Block, Kind, Matrix, Sheet
+from attncli.text import visible
+
+__all__ = ["render_svg"]
+
+_PAPER = {"light": ("#ffffff", "#1f2328", "#656d76"), "dark": ("#16181d", "#e6e8eb", "#8f959e")}
+"""Background, text, and text that stands back."""
+
+_FONTS = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC','Noto Sans CJK SC',monospace"
+_SIZE, _COLUMN, _ROW = 13, 7.9, 20  # pixels: of the font, of a character and of a row
+_SQUARE, _SMALL = 6, 150  # pixels of a weight without its number, and of a picture of few of them
+_WIDTH, _EDGE, _GAP = 960, 16, 28
+_NUMBERS = 16  # rows or columns up to which numbers are written
+_LARGE = 64  # rows up to which each has its square
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """A part of the page: its size in pixels, and its elements with a corner at (0, 0)."""
+
+    width: float
+    height: float
+    body: str
+
+
+def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
+    """Draw a sheet as one SVG document."""
+    page = document_terminal(terminal)
+    paper, text, faint = _PAPER[page.theme]
+    y, parts = float(_EDGE), []
+    for part in _parts(sheet, page):
+        parts.append(f'<g transform="translate({_EDGE},{y:g})">{part.body}</g>')
+        y += part.height + _GAP / 2
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{y:g}" '
+        f'viewBox="0 0 {_WIDTH} {y:g}" font-family="{_FONTS}" font-size="{_SIZE}" fill="{text}">'
+        f"<title>{_text(sheet.title)}</title><style>.f{{fill:{faint}}}.b{{font-weight:bold}}.e{{text-anchor:end}}"
+        f'text{{white-space:pre}}</style><rect width="100%" height="100%" fill="{paper}"/>'
+    )
+    yield from parts
+    yield "</svg>\n"
+
+
+def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
+    yield _line([(sheet.title, "b"), (sheet.formula, ""), (" · ".join(sheet.facts), "f")])
+    for number, block in enumerate(sheet.blocks, 1):
+        facts = [(part, "f") for part in (block.shape, *block.remarks) if part]
+        yield _line([(f"{number} {block.title}", "b"), *((f, "") for f in block.formulas), *facts])
+        yield _flow(list(_matrices(block, sheet, page)))
+    if sheet.elided:
+        yield _line([(sheet.elided, "f")])
+    if sheet.checks is not None:
+        yield _line([("".join(s.text for s in item), "f") for item in check_line(sheet.checks, page)])
+
+
+def _matrices(block: Block, sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
+    setting = setting_of(block, sheet, page, page.width)
+    for matrix in block.matrices:
+        if (
+            matrix.kind is Kind.WEIGHTS
+            and max(matrix.array.shape) > _NUMBERS
+            and not (sheet.full or matrix.blank)
+        ):
+            yield _squares(matrix, page)
+        else:
+            yield _table(chart_of(matrix, setting), matrix)
+    yield from (_squares(matrix, page) for matrix in block.heads)
+
+
+def _flow(drawings: Sequence[_Drawing]) -> _Drawing:
+    """Set drawings side by side, and go on below where the page ends."""
+    x = y = height = 0.0
+    body = []
+    for each in drawings:
+        if x and x + each.width > _WIDTH - 2 * _EDGE:
+            x, y, height = 0.0, y + height + _GAP / 2, 0.0
+        body.append(f'<g transform="translate({x:g},{y:g})">{each.body}</g>')
+        x += each.width + _GAP
+        height = max(height, each.height)
+    return _Drawing(_WIDTH, y + height, "".join(body))
+
+
+def _line(parts: Sequence[tuple[str, str]]) -> _Drawing:
+    x, body = 0.0, []
+    for text, style in parts:
+        body.append(_label(x, _SIZE, text, style))
+        x += (cells(text) + 2) * _COLUMN
+    return _Drawing(x, _ROW, "".join(body))
+
+
+def _table(chart: Chart, matrix: Matrix) -> _Drawing:
+    margin = (max(map(cells, (chart.caption, *(row.name for row in chart.rows)))) + 1) * _COLUMN
+    columns = zip(*(row.cells for row in chart.rows), strict=True)
+    texts = (
+        (name, *(cell.text for cell in column)) for name, column in zip(chart.columns, columns, strict=True)
+    )
+    ends = list(accumulate([margin, *((max(map(cells, each)) + 1.5) * _COLUMN for each in texts)]))
+    body = [_label(margin - _COLUMN, 14, chart.caption, "be")]
+    body += [_label(end - 5, 14, name, "be") for name, end in zip(chart.columns, ends[1:], strict=True)]
+    for i, row in enumerate(chart.rows, 1):
+        body.append(_label(margin - _COLUMN, i * _ROW + 14, row.name, "be"))
+        for cell, place, start, end in zip(row.cells, row.places, ends, ends[1:], strict=False):
+            named = _name(matrix, place) if place and not matrix.blank else ""
+            body.append(_cell(cell, start, i * _ROW, end - start, named))
+    return _Drawing(ends[-1], (len(chart.rows) + 1) * _ROW, "".join(body))
+
+
+def _cell(cell: Cell, x: float, y: float, width: float, named: str) -> str:
+    style = ("b" if cell.best else "") + ("f" if cell.faint and cell.color is None else "")
+    front = f' fill="{_hex(ink(cell.color))}"' if cell.color else ""
+    text = _label(x + width - 5, y + 14, cell.text, style + "e", front)
+    back = _rectangle((x, y), (width, _ROW), cell.color) if cell.color else ""
+    return f"<g>{named}{back}{text}</g>" if named else back + text
+
+
+def _squares(matrix: Matrix, page: Terminal) -> _Drawing:
+    """Draw weights without numbers, the largest of each square where there are very many."""
+    picture = pooled(matrix, _LARGE)
+    size = max(_SQUARE, _SMALL // max(picture.shares.shape))
+    body = [_label(0, 14, f"{matrix.symbol} {matrix.part}".strip() + _said(picture), "b")]
+    for (i, j), share in np.ndenumerate(picture.shares):
+        if not np.isnan(share):
+            color = share_color(math.sqrt(max(float(share), 0.0)), page.theme, page.palette)
+            named = (
+                _title(matrix, i * picture.side, j * picture.side, float(share)) if picture.side == 1 else ""
+            )
+            body.append(_rectangle((j * size, _ROW + i * size), (size, size), color, named))
+    rows, columns = picture.shares.shape
+    return _Drawing(columns * size, _ROW + rows * size, "".join(body))
+
+
+def _said(picture: Picture) -> str:
+    return f"  max of each {picture.side}×{picture.side}" if picture.side > 1 else ""
+
+
+def _name(matrix: Matrix, place: tuple[int, int]) -> str:
+    return _title(matrix, *place, float(matrix.array[place]))
+
+
+def _title(matrix: Matrix, i: int, j: int, number: float) -> str:
+    """Name a cell and its number for whoever points at it."""
+    row = matrix.rows[i] if matrix.rows else str(matrix.first_row + i)
+    column = matrix.columns[j] if matrix.columns else str(matrix.first_column + j)
+    return f"<title>{_text(f'{matrix.name}[{row},{column}] = {number + 0.0!r}')}</title>"
+
+
+def _label(x: float, y: float, text: str, style: str = "", more: str = "") -> str:
+    """Write text; b in the style is bold, f is faint, and e ends at x instead of starting there."""
+    classes = f' class="{" ".join(style)}"' if style else ""
+    return f'<text x="{x:.1f}" y="{y:g}"{classes}{more}>{_text(text)}</text>'
+
+
+def _rectangle(corner: tuple[float, float], size: tuple[float, float], color: RGB, inside: str = "") -> str:
+    (x, y), (width, height) = corner, size
+    shape = f'x="{x:.1f}" y="{y:g}" width="{width:.1f}" height="{height:g}" fill="{_hex(color)}"'
+    return f"<rect {shape}>{inside}</rect>" if inside else f"<rect {shape}/>"
+
+
+def _hex(color: RGB) -> str:
+    return f"#{bytes(color).hex()}"
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))

@@ -1,0 +1,107 @@
+"""The commands that show: one cell's arithmetic, and a finished result again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from attncli.deliver import Delivery
+from attncli.errors import InputError
+from attncli.options import Engine, Look, Output, Settings, all_there, expand
+from attncli.render import FORMATS
+
+__all__ = ["add_commands"]
+
+
+@expand
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file; - is standard input.")],
+    cell: Annotated[str, typer.Argument(metavar="CELL", help="Such as weights[2,1] or weights[sat,cat].")],
+    *,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", metavar="N", min=1, help="Steps to go back.  [default: all that fit]"),
+    ] = None,
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=0, max=17, help="Decimals.")
+    ] = None,
+    settings: Settings,
+    engine: Engine,
+    output: Output,
+) -> None:
+    """Read, compute, ask for one cell."""
+    from attncli.compute import compute  # noqa: PLC0415
+    from attncli.explain import explain as explained  # noqa: PLC0415
+    from attncli.readers import load, located  # noqa: PLC0415
+    from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
+
+    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in ("table", "json")})
+    problems = load(file, settings.strings())
+    delivery.spare(name for problem in problems for name in problem.origin.files)
+    if len(problems) != 1:
+        raise InputError(f"a cell is of one problem, and there are {len(problems)} in the file")
+    (problem,) = problems
+    with located(problem.origin):
+        result = compute(problem, backend=engine.backend, device=engine.device)
+    written = style(delivery.terminal, precision)
+    found = explained(result, cell, written, depth)
+    if delivery.name == "json":
+        delivery.send(explanation_json(found, delivery.terminal), result.notes)
+    else:
+        delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
+
+
+@expand
+def show(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
+    *,
+    look: Look,
+    output: Output,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
+    ] = None,
+) -> None:
+    """Read, write."""
+    from attncli.readers import load, located  # noqa: PLC0415
+    from attncli.stored import stored_result  # noqa: PLC0415
+
+    delivery = Delivery(output, files)
+    view = look.view(batch)
+    problems = [problem for name in files for problem in load(name)]
+    delivery.spare(file for problem in problems for file in problem.origin.files)
+    results = []
+    for problem in problems:
+        with located(problem.origin):
+            results.append(stored_result(problem))
+            all_there(results[-1], view.stages or ())
+    delivery.write(results, view)
+
+
+COMMANDS = {
+    explain: """Show the arithmetic of one cell, step by step from what was given.
+
+\b
+  attn random --seq 3 --dim 4 --causal -q -o small.json
+  attn explain small.json "weights[2,1]"
+  attn explain small.json "output[2,0]" --depth 2
+  attn explain small.json "scores[2,1]" --json
+
+A cell is a stage and a position, from 0, on each of its axes: batch and head first, where there are any,
+then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
+has a comma in it, is written in quotes: weights["2","a,b"].""",
+    show: """Show a finished result again, in any view and format, without computing.
+
+\b
+  attn random --seq 3 --dim 4 -q -o small.json
+  attn show small.json
+  attn show small.json --stages weights --format markdown
+  attn show small.json -o small.svg""",
+}
+
+
+def add_commands(app: typer.Typer, epilog: str) -> None:
+    """Add the commands that show to an app."""
+    for command, text in COMMANDS.items():
+        app.command(epilog=epilog, short_help=text.partition("\n")[0], help=text)(command)

@@ -1,0 +1,253 @@
+"""What `explain` prints is arithmetic: whoever does it by hand gets the number of the cell."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli.arithmetic import EXACT, Cell, Gather, Node, asides, write
+from attncli.compute import Result, compute
+from attncli.errors import InputError
+from attncli.explain import Explanation, explain
+from attncli.problem import Problem
+from attncli.render.explanation import explanation_text, style
+from attncli.render.terminal import Terminal
+from tests.core.test_backends_agree import PROBLEMS
+from tests.render.problems import CAUSAL, cat, drawn
+
+TOOLS: dict[str, Any] = {
+    "exp": np.exp,
+    "tanh": np.tanh,
+    "sqrt": np.sqrt,
+    "max": lambda *numbers: np.max(numbers),
+    "mean": lambda *numbers: np.mean(numbers),
+    "inf": math.inf,
+    "nan": math.nan,
+}
+PIPE = Terminal(width=200, interactive=False)
+
+
+def calculated(text: str) -> float:
+    """Do the arithmetic of a text, as Python does."""
+    with np.errstate(all="ignore"):
+        return float(eval(text, {"__builtins__": {}}, TOOLS))
+
+
+def same(got: float, wanted: float, text: str) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9, err_msg=text)
+
+
+def cell(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{','.join(map(str, index))}]"
+
+
+def hold(made: Node, value: float, text: str) -> None:
+    same(calculated(text), value, text)
+    for aside in asides(made):
+        same(calculated(write(aside, EXACT)), aside.value, write(aside, EXACT))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@given(st.data())
+def test_the_arithmetic_of_any_cell_gives_the_cell(name: str, data: st.DataObject) -> None:
+    """In every kind of problem, the text of every stage's cells evaluates to NumPy's number."""
+    result = compute(Problem(**PROBLEMS[name]))
+    record = data.draw(st.sampled_from(result.records))
+    index = data.draw(st.tuples(*(st.integers(0, size - 1) for size in record.shape)))
+    found = explain(result, cell(record.stage.name, index), EXACT)
+    assert found.steps[-1].index == index
+    for step in found.steps:
+        array = result[step.record.stage.name].array
+        assert array is not None
+        hold(step.made, float(array[step.index]), write(step.made, EXACT))
+
+
+@given(st.data())
+def test_the_numbers_that_are_read_stand_in_the_arrays(data: st.DataObject) -> None:
+    """A number with a name is the one that the stage, or the problem, has at that place."""
+    name = data.draw(st.sampled_from(sorted(PROBLEMS)))
+    problem = Problem(**PROBLEMS[name])
+    result = compute(problem)
+    record = data.draw(st.sampled_from(result.records))
+    index = data.draw(st.tuples(*(st.integers(0, size - 1) for size in record.shape)))
+    given = {key: array for key in ("X", "W_Q", "W_K", "Q") if (array := getattr(problem, key)) is not None}
+    stages = {each.stage.name: each.array for each in result.records if each.array is not None}
+    for read in _cells(explain(result, cell(record.stage.name, index), EXACT).steps[-1].made):
+        if read.name in given | stages:
+            same(read.value, float((given | stages)[read.name][read.index]), read.name)
+
+
+def _cells(node: Node) -> list[Cell]:
+    if isinstance(node, Cell):
+        return [node]
+    inner = node.terms() if isinstance(node, Gather) else _parts(node)
+    return [found for each in inner for found in _cells(each)]
+
+
+def _parts(node: Any) -> list[Node]:
+    return [getattr(node, name) for name in ("left", "right", "argument") if hasattr(node, name)]
+
+
+def test_an_overflow_in_half_precision_is_explained_as_it_was_rounded() -> None:
+    """The cells that are read are those of the run, in its precision."""
+    result = compute(drawn(3, dtype="float16"))
+    found = explain(result, "scores[2,1]", EXACT, 1)
+    expected = result["Q"].array, result["K"].array
+    assert expected[0] is not None
+    assert expected[1] is not None
+    same(calculated(write(found.steps[-1].made, EXACT)), float(expected[0][2] @ expected[1][1]), "scores")
+    assert abs(found.value - calculated(write(found.steps[-1].made, EXACT))) < 1e-2
+
+
+CAT = """\
+cat.yaml  weights[sat,cat] = 0.1400    numpy · float64 · 3 tokens · d=2 · causal
+
+ 1  project  Q = X·W_Q  Ask, for every token, what it looks for.
+   Q[sat,0] = 1×1 + 1×0 = 1
+   Q[sat,1] = 1×0 + 1×1 = 1
+
+ 2  project  K = X·W_K  State, for every token, what it can be found by.
+   K[cat,0] = 0×1 + 1×0 = 0
+   K[cat,1] = 0×1 + 1×1 = 1
+
+ 3  score  S = Q·Kᵀ
+   scores[sat,cat] = 1×0 + 1×1 = 1
+
+ 4  scale  Z = S ÷ √2
+   scaled[sat,cat] = 1 ÷ 1.414 = 0.7071
+
+ 5  mask  M = Z where k ≤ q, else -inf
+   masked[sat,cat] = scaled[sat,cat] = 0.7071
+
+ 6  softmax  A = softmax(M)
+              2.121 = max(1.414, 0.7071, 2.121)
+              1.736 = exp(1.414 - 2.121) + exp(0.7071 - 2.121)
+                    + exp(2.121 - 2.121)
+   weights[sat,cat] = exp(0.7071 - 2.121) ÷ 1.736 = 0.1400
+"""
+
+
+def text(result: Result, name: str, depth: int | None = None, terminal: Terminal = PIPE) -> str:
+    written = style(terminal)
+    return explanation_text(explain(result, name, written, depth), written, terminal)
+
+
+def test_the_design_s_example() -> None:
+    """The cell of the three tokens that are worked by hand, back to X and the weights."""
+    terminal = Terminal(width=80, interactive=False)
+    assert text(compute(cat()), "weights[sat,cat]", terminal=terminal) == CAT
+
+
+def test_long_products_show_the_largest_and_the_sum_of_the_rest() -> None:
+    """Six products stand for 40, and what the other 34 add up to is printed."""
+    result = compute(drawn(3, 40))
+    line = next(each for each in text(result, "scores[2,1]", 1).splitlines() if "[34 more]" in each)
+    terms = line.split("=")[1].replace("[34 more]", "").replace("×", "*")
+    assert terms.count("*") == 6
+    queries, keys = result["Q"].array, result["K"].array
+    assert queries is not None
+    assert keys is not None
+    products = np.sort(np.abs(queries[2] * keys[1]))[::-1]
+    assert [abs(calculated(each)) for each in re.findall(r"\S+\*\S+", terms)] == pytest.approx(
+        products[:6], rel=2e-3
+    )
+    assert calculated(terms) == pytest.approx(queries[2] @ keys[1], abs=0.05)
+
+
+def test_rows_with_much_in_common_are_explained_at_once() -> None:
+    """What all terms of a row share, such as its maximum, is counted and written once."""
+    result = compute(drawn(40, mask=CAUSAL))
+    found = explain(result, "weights[39,3]", style(PIPE))
+    assert len(asides(found.steps[-1].made)) == 2
+    assert depth_of(found)[-4:] == ["scores", "scaled", "masked", "weights"]
+
+
+def test_a_line_is_broken_between_terms() -> None:
+    """On a narrow terminal no product and no bracket is torn apart."""
+    narrow = Terminal(width=50, interactive=False)
+    lines = text(compute(drawn(3, 40)), "scores[2,1]", 1, narrow).splitlines()
+    arithmetic = [line for line in lines if "×" in line]
+    assert len(arithmetic) > 1
+    assert all(len(line) <= 50 and line.count("(") == line.count(")") for line in lines)
+
+
+def depth_of(found: Explanation) -> list[str]:
+    return list(dict.fromkeys(step.record.stage.name for step in found.steps))
+
+
+def test_depth_says_how_far_back_an_explanation_goes() -> None:
+    """Each step back adds the stages that the last ones were made of; what is left is counted."""
+    result = compute(cat())
+    assert depth_of(explain(result, "weights[2,1]", EXACT, 1)) == ["weights"]
+    assert depth_of(explain(result, "weights[2,1]", EXACT, 3)) == ["scaled", "masked", "weights"]
+    assert explain(result, "weights[2,1]", EXACT, 4).behind == 4  # two cells each of Q and K
+    assert explain(result, "weights[2,1]", EXACT, 5).behind == 0
+
+
+def test_without_a_depth_an_explanation_can_be_read_at_once() -> None:
+    """A cell with hundreds of others behind it stops early and says how to go on."""
+    written = text(compute(drawn(12, 24, num_heads=3)), "output[3,1]")
+    assert len(written.splitlines()) < 60
+    assert re.search(r"\d+ more cells are behind these: --depth \d shows them", written)
+
+
+def test_heads_stand_before_queries_and_keys() -> None:
+    """The index follows the stage's axes: the key-value head that serves a query head is found."""
+    result = compute(Problem(**PROBLEMS["repeat"]))
+    found = explain(result, "scores[1,3,2,4]", EXACT, 1)
+    assert {(read.name, read.index[:2]) for read in _cells(found.steps[-1].made)} == {
+        ("Q", (1, 3)),
+        ("K", (1, 1)),
+    }
+
+
+def test_what_was_given_has_nothing_behind_it() -> None:
+    assert "X[2,0] = 1 " in text(compute(cat()), "X[2,0]")
+    assert "it was given" in text(compute(cat()), "X[2,0]")
+
+
+LABELS = ("a,b", "2", "x", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("weights[1,2]", (1, 2)),
+        (" weights [ 3 , 0 ] ", (3, 0)),
+        ('weights["a,b","2"]', (0, 1)),
+        ("weights['2',0]", (1, 0)),
+        ("weights[2,2]", (2, 2)),
+    ],
+)
+def test_positions_and_labels(name: str, index: tuple[int, ...]) -> None:
+    """Whole numbers are positions; quotes make a label of anything."""
+    assert explain(compute(drawn(4, tokens=LABELS)), name, EXACT, 1).index == index
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("weights", r'"weights" is no cell\n  fix: .*such as Q\[3,3\]'),
+        ("weights[1]", r"weights has 2 axes \(query, key\), and .* has 1 position\n  fix: such as weights\["),
+        ("weights[1,2,3]", r"has 3 positions"),
+        ("weight[1,2]", r'there is no stage "weight" here\n       there are Q, K, V, scores'),
+        ("masked[1,2]", r'there is no stage "masked" here'),
+        ("weights[4,0]", r"there is no query 4 in weights\n       positions: 0 to 3"),
+        ("weights[0,-1]", r"there is no key -1 in weights"),
+        ("weights[x,0]", r'"x" stands at several query positions\n  fix: one of 2, 3 instead'),
+        ("weights[y,0]", r'there is no query "y" in weights\n       labels: a,b, 2, x, x'),
+        ("Q[0,x]", r'the axis dim of Q has positions only, not "x"'),
+        ("weights[,0]", r'there is no query "" in weights'),
+        ('weights["a"b,0]', r'there is no query ""a"b" in weights'),
+    ],
+)
+def test_a_cell_that_is_not_there(name: str, message: str) -> None:
+    """One message says what is wrong with the name, and what there is instead."""
+    with pytest.raises(InputError, match=message):
+        explain(compute(drawn(4, tokens=LABELS)), name, EXACT)

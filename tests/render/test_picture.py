@@ -1,0 +1,177 @@
+"""Large weights as pictures, and the choice of rows, columns and heads."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attncli.compute import compute
+from attncli.errors import InputError
+from attncli.problem import Problem
+from attncli.render.colors import PALETTES, contrast, ink, share_color
+from attncli.render.picture import pooled
+from attncli.render.table import render_table
+from attncli.render.terminal import Terminal
+from attncli.sheet import Kind, Matrix
+from tests.computed import array_of
+from tests.render.problems import CAUSAL, drawn, sheet
+
+COLORS = Terminal(width=100, color="truecolor")
+WIDE = Terminal(width=120)
+
+
+def screen(problem: Problem, terminal: Terminal = COLORS, **view: Any) -> pyte.Screen:
+    """Show the weights of a problem on an emulated terminal."""
+    text = render_table(sheet(problem, stages=("weights",), **view), terminal)
+    shown = pyte.Screen(terminal.width, 400)
+    pyte.Stream(shown).feed(text.replace("\n", "\r\n"))
+    return shown
+
+
+def brightness(color: str) -> float:
+    return float(np.dot([int(color[i : i + 2], 16) for i in (0, 2, 4)], [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize(("theme", "direction"), [("dark", 1), ("light", -1)])
+@pytest.mark.parametrize("palette", PALETTES)
+def test_the_larger_a_weight_the_further_its_square_is_from_the_background(
+    theme: Any, direction: int, palette: str
+) -> None:
+    """Two rows stand in a line; masked squares are blank, all others are ordered as the weights."""
+    problem = drawn(21, 6, mask=CAUSAL)
+    weights = array_of(compute(problem), "weights")
+    shown = screen(problem, Terminal(width=100, color="truecolor", theme=theme, palette=palette))
+    top, left = next(
+        (y, line.index("▀")) for y, line in enumerate(shown.display) if "▀" in line and "shade" not in line
+    )
+    found = []
+    for i, j in np.ndindex(21, 21):
+        char = shown.buffer[top + i // 2][left + j]
+        color = (char.fg if char.data == "▀" else "default") if i % 2 == 0 else char.bg
+        if i % 2 and char.data == "▄":
+            color = char.fg
+        if j > i:
+            assert color == "default"
+        else:
+            found.append((weights[i, j], direction * brightness(color)))
+    ordered = [color for _, color in sorted(found)]
+    assert np.all(np.diff(ordered) >= -2.0)  # a hair of rounding in each colour
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 12), st.booleans())
+def test_a_square_is_as_strong_as_the_strongest_weight_in_it(
+    queries: int, keys: int, most: int, masked: bool
+) -> None:
+    """Nothing that is large gets lost; a square is blank only when all of it is masked."""
+    draw = np.random.default_rng(queries)
+    weights = draw.random((queries, keys))
+    hidden = draw.random((queries, keys)) < 0.5 if masked else None
+    picture = pooled(
+        Matrix(name="weights", symbol="A", kind=Kind.WEIGHTS, array=weights, hidden=hidden), most
+    )
+    side = picture.side
+    assert max(picture.shares.shape) <= most
+    for (i, j), share in np.ndenumerate(picture.shares):
+        square = np.s_[i * side : (i + 1) * side, j * side : (j + 1) * side]
+        seen = weights[square] if hidden is None else weights[square][~hidden[square]]
+        assert np.isnan(share) if seen.size == 0 else share == seen.max()
+
+
+def test_a_picture_stands_where_numbers_would_be_too_many() -> None:
+    """Beyond 16 tokens, and only with colours; --full brings the numbers back."""
+    assert "▀" not in "".join(screen(drawn(16)).display)
+    assert "▀" in "".join(screen(drawn(17)).display)
+    assert "▀" not in "".join(screen(drawn(17), full=True).display)
+    assert "▀" not in "".join(screen(drawn(17), WIDE).display)
+
+
+def test_long_sequences_are_drawn_in_squares() -> None:
+    """200 tokens are 50 squares of 4, with what is typical of a row in one line."""
+    problem = drawn(200, mask=CAUSAL)
+    text = "\n".join(screen(problem).display)
+    weights = array_of(compute(problem), "weights")
+    assert "max of each 4×4" in text
+    assert sum("▀" in line or "▄" in line for line in text.split("\n")) == 25
+    own, before = np.diagonal(weights).mean(), np.diagonal(weights, -1).mean()
+    assert (
+        f"on average {100 * weights[:, 0].mean():.1f}% on key 0, {100 * own:.1f}% on the query itself, "
+        f"{100 * before:.1f}% on the one before"
+    ) in text
+    assert "40,000 of 40,000 cells without numbers: --rows 0:16 --cols 0:16 or --full shows them" in text
+
+
+def test_rows_and_columns_keep_their_positions() -> None:
+    """A window shows the numbers of the whole, under the positions that they have there."""
+    problem = drawn(40)
+    weights = array_of(compute(problem), "weights")
+    shown = screen(problem, WIDE, rows=(30, 33), columns=(7, 9), percent=False, precision=5)
+    lines = [re.findall(r"[\d.]+", line) for line in shown.display]
+    at = (
+        lines.index(["7", "8"])
+        if ["7", "8"] in lines
+        else next(i for i, n in enumerate(lines) if n[:2] == ["7", "8"])
+    )
+    for offset, row in enumerate((30, 31, 32)):
+        assert lines[at + 1 + offset][:3] == [str(row), *(f"{x:.5f}" for x in weights[row, 7:9])]
+
+
+@pytest.mark.parametrize("span", [(30, 41), (40, 41), (5, 5)])
+def test_rows_that_are_not_there(span: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=r"there are no query positions \d+:\d+\n       positions: 0:40"):
+        sheet(drawn(40), rows=span)
+
+
+def test_heads_are_drawn_side_by_side() -> None:
+    """Each head has its picture and the mean entropy of its rows, with colours or in shades."""
+    problem = drawn(5, 12, num_heads=6)
+    weights = array_of(compute(problem), "weights")
+    entropies = -(weights * np.log2(weights)).sum(axis=-1).mean(axis=-1)
+    for terminal in (COLORS, WIDE, Terminal(width=100, unicode=False)):
+        text = "\n".join(screen(problem, terminal, heads_view=True).display)
+        for head, bits in enumerate(entropies):
+            assert f"head {head}  H {bits:.2f} bit" in text
+        assert "%" not in text
+        assert "hidden" not in text
+
+
+def test_hidden_heads_are_drawn_below_the_numbers_of_the_first() -> None:
+    """Where only one head is shown in numbers, colours show them all; without colours there is a note."""
+    problem = drawn(5, 12, num_heads=6)
+    assert "head 5  H" in "\n".join(screen(problem).display)
+    assert "head 5  H" not in "\n".join(screen(problem, WIDE).display)
+    assert "5 more hidden" in "\n".join(screen(problem, WIDE).display)
+
+
+def test_the_mean_over_heads() -> None:
+    """One table instead of six: the mean of each weight, masked where all heads mask."""
+    problem = drawn(3, 12, num_heads=6, mask=CAUSAL)
+    mean = array_of(compute(problem), "weights").mean(axis=0)
+    text = "\n".join(screen(problem, WIDE, mean_heads=True, precision=3).display)
+    assert "mean of 6 heads" in text
+    for number in mean[np.tril_indices(3)]:
+        assert f"{100 * number:.3f}%" in text
+    assert text.count("·") >= 3
+
+
+def test_what_a_query_looks_at_is_said_where_there_is_room() -> None:
+    """From 96 columns on, the two largest weights of each of 7 to 16 keys are said in words."""
+    problem = drawn(7, tokens=tuple("abcdefg"))
+    weights = array_of(compute(problem), "weights")
+    first, second = np.argsort(-weights[0])[:2]
+    said = f"{'abcdefg'[first]} {100 * weights[0, first]:.0f}%, {'abcdefg'[second]} {100 * weights[0, second]:.0f}%"
+    assert said in "\n".join(screen(problem, Terminal(width=96)).display)
+    assert "looks at" not in "\n".join(screen(problem, Terminal(width=95)).display)
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@given(st.floats(0, 1))
+def test_numbers_can_be_read_on_every_color(palette: str, theme: str, share: float) -> None:
+    color = share_color(share, theme, palette)
+    assert contrast(color, ink(color)) >= 4.5
