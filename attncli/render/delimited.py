@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from attncli.compute import Result
+from attncli.text import visible
 from attncli.trace import Record
 
 __all__ = ["render_delimited"]
@@ -43,8 +44,8 @@ def _rows(record: Record, result: Result) -> Iterator[tuple[str, ...]]:
 
 
 def _harmless(text: str) -> str:
-    """Keep a spreadsheet from computing a label: an apostrophe makes text of it."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """Keep a spreadsheet from computing a label, by an apostrophe, and a terminal from obeying it."""
+    return visible(f"'{text}" if text.startswith(_FORMULA) else text)
 
 
 def _lines(rows: Sequence[tuple[str, ...]] | Iterator[tuple[str, ...]], delimiter: str) -> str:

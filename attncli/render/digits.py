@@ -86,7 +86,8 @@ def suited(
     if not largest:
         return Form(usual if precision is None else precision)
     few = sum(sizes.size for sizes in finite) <= _SMALL_TABLE
-    matters = largest * 10.0 ** -(significant - (0 if few else 1))
+    # Beside the smallest numbers that there are, this would be zero.
+    matters = max(largest * 10.0 ** -(significant - (0 if few else 1)), math.ulp(0))
     least = min(float(np.min(sizes, initial=largest, where=sizes >= matters)) for sizes in finite)
     needed = max(significant - 1 - _power(largest), -_power(least))
     scientific = needed > _LONGEST or _power(largest) >= _LONGEST

@@ -51,6 +51,14 @@ def test_computed_again_to_the_same_bytes(attn: Attn, folder: Path, name: str) -
     assert all(written[key] == value for key, value in json.loads(KEPT[name]).items())
 
 
+def test_the_smallest_numbers_have_a_table(attn: Attn, folder: Path) -> None:
+    """Numbers beside which a thousandth is zero are written as they are."""
+    (folder / "tiny.yaml").write_text("scores: [[5e-324, 1e-323], [0, 5e-324]]\nd_k: 1\n")
+    done = attn("compute", "tiny.yaml")
+    assert done.status == 0
+    assert "e−324" in done.out
+
+
 def test_a_folder_that_is_gone(sh: Shell) -> None:
     """Where the working directory was removed, nothing can be written, and that is said."""
     done = sh("mkdir gone; cd gone; rmdir ../gone; attn compute ../cat.yaml -o r.json")
