@@ -8,18 +8,46 @@ from attncli.core.attention import Inputs
 __all__ = ["facts", "formula"]
 
 
+_COMPARED = {"dot": "QKᵀ", "cosine": "cos(Q, K)", "general": "QWKᵀ", "additive": "tanh(Q + K)·v"}
+
+
 def formula(result: Result) -> str:
     """Write the computation from its start to its end, as far as it goes: softmax(QKᵀ/√d + mask)·V."""
     p = result.inputs
-    given = p.scores or p.scaled or p.masked
-    inner = f"{given.symbol if given else 'QKᵀ'}{_scale(p)}"
-    if p.mask is not None or p.additive is not None:
-        inner += " + mask"
     stages = {record.stage.name for record in result.records}
-    whole = f"softmax({inner})" + "·V" * ("output" in stages)
+    whole = _weights(p, _logits(p)) + "·V" * ("output" in stages)
     if "concat" in stages:
         whole = f"concat({whole})"
     return whole + "·W_O" * (p.w_o is not None) + " + b_O" * (p.b_o is not None)
+
+
+def _logits(p: Inputs) -> str:
+    """Write what softmax is taken of: the scores with all that is done to them."""
+    given = p.scores or p.scaled or p.masked
+
+    def biased(logits: str, position: str) -> str:
+        return f"{logits} + B" if p.biased and p.bias_position == position else logits
+
+    start = biased(given.symbol if given else _COMPARED[p.similarity.kind], "before_scale")
+    scale = _scale(p)
+    scaled = f"({start}){scale}" if scale and " + " in start else start + scale
+    logits = biased(scaled, "before_softcap")
+    if p.softcap:
+        logits = f"{p.softcap.symbol}·tanh({logits})"
+    logits = biased(logits, "after_softcap")
+    masked = (p.mask is not None or p.additive is not None) and p.mask_when == "before_softmax"
+    return logits + " + mask" * masked
+
+
+def _weights(p: Inputs, logits: str) -> str:
+    """Write what becomes of the scores before they mix the values."""
+    if p.normalize == "softmax":
+        weights = f"softmax({logits}{'; sink' if p.sink else ''})"
+    else:
+        weights = (f"({logits})" if " " in logits else logits) + "/Σ" * (p.normalize == "sum")
+    if p.mask_when != "before_softmax":
+        weights = f"mask({weights})" + "/Σ" * (p.mask_when == "after_softmax_renormalized")
+    return f"dropout({weights})" if p.dropout else weights
 
 
 def _scale(p: Inputs) -> str:
@@ -67,9 +95,10 @@ def _key_width(result: Result) -> int | None:
 
 
 def _mask(p: Inputs) -> tuple[str, ...]:
+    turned = ("rope",) if p.rotation else ()
     if p.mask is None and p.additive is None:
-        return ()
-    return ("causal" if p.mask is not None and p.mask.causal else "masked",)
+        return turned
+    return (*turned, "causal" if p.mask is not None and p.mask.causal else "masked")
 
 
 def _counted(count: int, one: str, many: str) -> str:
