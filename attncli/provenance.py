@@ -228,6 +228,7 @@ class _Namespace:
     repeat = staticmethod(_moving(np.repeat))
     reshape = staticmethod(_moving(np.reshape))
     stack = staticmethod(_moving(np.stack))
+    take = staticmethod(_moving(np.take))
     tile = staticmethod(_moving(np.tile))
 
     where = staticmethod(_where)

@@ -31,7 +31,8 @@ HEAD = """# Performance
 Made by `python -m bench.run` on {date}; run it again to measure another machine.
 {machine}.
 `OPENBLAS_CORETYPE` and `OPENBLAS_L2_SIZE` were unset. Runs took turns, {runs} of each after one that
-warmed up; times are medians, ratios are medians of the ratios run by run. Load when it began: {load}.
+warmed up; times are medians, ratios are medians of the ratios run by run. Load when it began: {load}. A load above the number of
+processors means that others were at work, and that the numbers are noisy.
 
 """
 

@@ -129,8 +129,8 @@ def test_what_is_not_to_be_kept_is_still_computed() -> None:
     for less, more in zip(part.records, whole.records, strict=True):
         assert (less.shape, less.formula, less.axes) == (more.shape, more.formula, more.axes)
         assert (less.array is None) == (less.stage.name != "output")
-    assert not part["weights"].details
-    np.testing.assert_array_equal(part["output"].array, whole["output"].array)
+    assert set(part["weights"].details) == {"lse", "lse2"}  # what tiles leave: a number for each query
+    np.testing.assert_allclose(part["output"].array, whole["output"].array, rtol=1e-14)  # type: ignore[arg-type]
 
 
 def test_large_details_are_made_when_asked_for() -> None:
