@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.cells import Axes, spell_cell
 from attncli.compute import Result
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.exhibits import Exhibit
 from attncli.headline import facts, formula
 from attncli.matrices import LOGITS, Desk

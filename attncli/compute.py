@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from attncli.backends import Session, open_backend
-from attncli.core.attention import ORDER, Inputs, attend
+from attncli.core.attention import ORDER, attend
+from attncli.core.inputs import Inputs
 from attncli.observe import observe
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem

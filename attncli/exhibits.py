@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from attncli.compute import Result
-from attncli.core.attention import Inputs, bias_of
+from attncli.core.attention import bias_of
+from attncli.core.inputs import Inputs
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 

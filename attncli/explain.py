@@ -11,7 +11,8 @@ from attncli.arithmetic import Cell, Node, Style, asides, reads
 from attncli.backends import open_backend
 from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
-from attncli.core.attention import Inputs, attend
+from attncli.core.attention import attend
+from attncli.core.inputs import Inputs
 from attncli.provenance import Traced, given
 from attncli.trace import Array, Record, Trace
 

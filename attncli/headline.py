@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attncli.compute import Result
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 
 __all__ = ["facts", "formula"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.compute import Result
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.errors import InputError
 from attncli.exhibits import Exhibit, exhibits
 from attncli.observe import kept_pairs

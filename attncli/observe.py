@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.core import masks
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.core.tiles import ALL, Tile, spans, tile_inputs
 from attncli.errors import InputError
 from attncli.problem import Problem

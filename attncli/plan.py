@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.core.streaming import BY_PAIR, Engine
 from attncli.memory import available, gib, require
 from attncli.trace import Value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attncli.compute import Result, precisions, widest
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.resolve import resolve

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attncli.compute import compute
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.errors import InputError
 from attncli.problem import Mask, Problem
 from attncli.resolve import resolve

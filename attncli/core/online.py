@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.core.mixing import mixture
 from attncli.core.namespace import namespace
 from attncli.core.softmax import dropped, share, unnormalized

@@ -18,7 +18,8 @@ from itertools import product
 from typing import NamedTuple
 
 from attncli.core import masks
-from attncli.core.attention import Inputs, finish, logits, mix, vectors, weigh
+from attncli.core.attention import finish, logits, mix, vectors, weigh
+from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
 from attncli.core.online import Exp, Online, exp_shifted

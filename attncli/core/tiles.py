@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from attncli.core import masks
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.trace import Array, Value
 
 __all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs"]

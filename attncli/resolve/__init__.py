@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from attncli.core.attention import Inputs
+from attncli.core.inputs import Inputs
 from attncli.problem import Problem
 from attncli.resolve.bias import bias
 from attncli.resolve.cache import cache

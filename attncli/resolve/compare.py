@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attncli.core.attention import Similarity
+from attncli.core.inputs import Similarity
 from attncli.errors import InputError
 from attncli.problem import Variant
 from attncli.resolve.draft import Draft, Numbers, counted, needs_vectors, real

@@ -23,7 +23,7 @@ class Draft:
     Args:
         problem: The problem as it was written.
         axes: The axes before queries and keys, of ``batch`` and ``head``.
-        values: Fields of `attncli.core.attention.Inputs` found so far.
+        values: Fields of `attncli.core.inputs.Inputs` found so far.
         sizes: Lengths of axes by name; also ``d_model``, ``head_dim``, ``past`` (cached keys,
             which ``key`` counts as well), ``compared`` (numbers that a query and a key are compared
             by) and ``mixed`` (columns of the heads' outputs side by side).

@@ -21,7 +21,7 @@ Window: TypeAlias = tuple[int | None, int | None]
 
 
 def mask_inputs(draft: Draft, begin: str) -> None:
-    """Bring the mask into the form of `attncli.core.attention.Inputs`.
+    """Bring the mask into the form of `attncli.core.inputs.Inputs`.
 
     Raises:
         InputError: An array does not fit the scores, or the rules leave a choice open.

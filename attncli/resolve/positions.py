@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.core.attention import Norm, Rotation
+from attncli.core.inputs import Norm, Rotation
 from attncli.core.positions import rotation_angles, rotation_frequencies, sinusoidal
 from attncli.errors import InputError
 from attncli.problem import Rope, Variant

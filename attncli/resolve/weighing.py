@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from attncli.core.attention import Dropout
+from attncli.core.inputs import Dropout
 from attncli.errors import InputError
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, counted

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from attncli import memory, plan
-from attncli.core.attention import ORDER, Inputs
+from attncli.core.attention import ORDER
+from attncli.core.inputs import Inputs
 from attncli.errors import UnavailableError
 from attncli.plan import PASSING, Plan, make_plan
 from attncli.readers import load

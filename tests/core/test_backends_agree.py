@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.core.attention import Inputs, attend
+from attncli.core.attention import attend
+from attncli.core.inputs import Inputs
 from attncli.problem import T5, AdditiveScore, Alibi, Dropout, Mask, Problem, Rms, Rope, Sinusoidal, Variant
 from attncli.resolve import resolve
 from attncli.trace import STAGES, Trace

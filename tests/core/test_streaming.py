@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attncli.core.attention import Inputs, attend
+from attncli.core.attention import attend
+from attncli.core.inputs import Inputs
 from attncli.core.masks import Rules, keep, sight
 from attncli.core.streaming import BY_PAIR, Engine, attend_streamed
 from attncli.trace import Trace, Value
