@@ -12,6 +12,8 @@ from attncli.text import quote
 __all__ = ["Axes", "parse_cell", "spell_cell"]
 
 _CELL = re.compile(r"\s*([^\[\]]+?)\s*\[(.*)\]\s*", re.DOTALL)
+_DIGITS = 18  # longer positions are in no array
+
 _PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^,]*?))\s*(?:,|$)""", re.DOTALL)
 
 
@@ -96,8 +98,8 @@ def _split(inside: str) -> list[tuple[str, bool]]:
 def _position(name: str, part: tuple[str, bool], axis: str, size: int, axes: Axes) -> int:
     text, quoted = part
     if not quoted and re.fullmatch(r"[+-]?[0-9]+", text):
-        if text.startswith("-") or int(text) >= size:
-            raise InputError(f"there is no {axis} {text} in {name}", context=_valid(size))
+        if text.startswith("-") or len(text.lstrip("+0")) > _DIGITS or int(text) >= size:
+            raise InputError(f"there is no {axis} {quote(text, marks='')} in {name}", context=_valid(size))
         return int(text)
     labels = axes.labels.get(axis, ())
     places = [i for i, each in enumerate(labels) if each == text]

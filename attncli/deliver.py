@@ -79,6 +79,15 @@ class Delivery:
         if self._file is not None:
             files.check_target(self._file, inputs)
 
+    def only_table(self, option: str) -> None:
+        """Refuse another form or a file, for what is only said at standard output.
+
+        Raises:
+            InputError: One of them is asked for.
+        """
+        if self.name != "table" or self._file is not None:
+            raise InputError(f"{option} is text on standard output", fix="leave out --json, --format and -o")
+
     def write(self, results: Sequence[Noted], view: View, notes: Sequence[str] = ()) -> None:
         """Render results and write them, and then what is to be said of them.
 

@@ -100,6 +100,7 @@ def _takes(key: Key) -> str:
             ", or a list of these" * key.several,
             f" ({', '.join(key.names)})" * bool(key.names),
             f", at least {key.minimum:g}" if key.minimum is not None else "",
+            f", at most {key.maximum:g}" if key.maximum is not None else "",
             f", above {key.above:g}" if key.above is not None else "",
         )
     )

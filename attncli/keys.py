@@ -56,6 +56,7 @@ class Key:
         default: What holds when the key is absent, as a reader would say it.
         choices: The words it takes; for `Kind.AXES`, the sets of axes that it may order.
         minimum: The smallest number it takes.
+        maximum: The largest number it takes.
         above: The number that it must exceed.
         records: For `Kind.RECORD`, the class that declares its keys, under the empty name; for
             `Kind.VARIANT`, the class, or the kind of value, of each choice that has settings.
@@ -72,6 +73,7 @@ class Key:
     default: str
     choices: tuple[str, ...] = ()
     minimum: float | None = None
+    maximum: float | None = None
     above: float | None = None
     records: Mapping[str, type | Kind] = field(default_factory=dict)
     names: tuple[str, ...] = ()

@@ -186,8 +186,10 @@ class Look:
         """Return the same for whoever lays out tables."""
         from attncli.sheet import View  # noqa: PLC0415  (brings NumPy)
 
-        if self.answers and not self.blank:
+        if self.answers and self.blank is None:
             raise InputError("--answers shows what --blank leaves out", fix="--blank weights --answers")
+        if self.mean_heads and self.head is not None:
+            raise InputError("--mean-heads and --head contradict each other", fix="leave out one of them")
         return View(
             stages=self.kept(),
             head=self.head,
@@ -200,7 +202,7 @@ class Look:
             mean_heads=self.mean_heads,
             heads_view=self.heads_view,
             percent=self.percent,
-            blank=_names("--blank", self.blank) if self.blank else (),
+            blank=_names("--blank", self.blank) if self.blank is not None else (),
             answers=self.answers,
         )
 

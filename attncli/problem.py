@@ -296,7 +296,7 @@ class Problem:
         section="What somebody printed",
     )
     expected_decimals: int | Mapping[str, int] | None = key(
-        Kind.DECIMALS, "Decimals as printed.", default="those of the text", minimum=0
+        Kind.DECIMALS, "Decimals as printed.", default="those of the text", minimum=0, maximum=300
     )
     expected_tolerance: float | None = key(
         Kind.NUMBER, "Allowance on top of the last printed digit.", default="0", minimum=0

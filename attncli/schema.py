@@ -122,7 +122,7 @@ def _choice(key: Key) -> Schema:
 
 
 def _limits(key: Key) -> dict[str, float]:
-    limits = {"minimum": key.minimum, "exclusiveMinimum": key.above}
+    limits = {"minimum": key.minimum, "maximum": key.maximum, "exclusiveMinimum": key.above}
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 

@@ -12,7 +12,7 @@ from attncli.core.inputs import Inputs
 from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.text import quote
+from attncli.text import quote, visible
 from attncli.trace import STAGES, Record
 
 __all__ = ["stored_result"]
@@ -45,10 +45,17 @@ def stored_result(problem: Problem) -> Result:
         key_labels=resolved.key_labels,
         notes=tuple(map(str, meta.get("notes") or ())),
         start=resolved.start,
-        backend=str(meta.get("backend", "")),
-        device=str(meta.get("device", "cpu")),
+        backend=_word(meta, "backend", "numpy"),
+        device=_word(meta, "device", "cpu"),
         precision=precision,
     )
+
+
+def _word(meta: Mapping[str, Any], key: str, absent: str) -> str:
+    value = meta.get(key, absent)
+    if not isinstance(value, str):
+        raise InputError(f"meta.{key} is no text", path=("meta", key), fix=f"write {key}: {absent}")
+    return visible(value)
 
 
 class _Stored:

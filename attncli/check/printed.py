@@ -37,6 +37,9 @@ class Verdict(IntEnum):
     WRONG = 2
 
 
+_FINEST = 300  # decimals; beyond, a unit would be no number
+
+
 @dataclass(frozen=True, kw_only=True)
 class Printed:
     """A block of numbers that somebody printed.
@@ -150,7 +153,7 @@ def _block(problem: Problem, key: str, digits: Any) -> Printed:
         index=index,
         text=text,
         numbers=numbers / factor,
-        units=10.0**-decimals / factor,
+        units=10.0 ** -np.minimum(decimals, _FINEST) / factor,
         tolerance=(problem.expected_tolerance or 0.0) / factor,
         forgiving=(decimals > 0) | percent,
         factor=factor,

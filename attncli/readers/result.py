@@ -135,7 +135,7 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
     if suffix in _READERS:
         dtypes, read = _READERS[suffix]
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
-        return list(found), found, lambda member: np.asarray(read(file, member, (member,)))
+        return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,)))
     if suffix != ".json":
         raise InputError(
             f"{quote(name, limit=200, marks='')} is no result that attn reads",
@@ -143,10 +143,40 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
         )
     tree = _tree(name)
     arrays = tree.get("stages", tree)
+    if not isinstance(arrays, dict):
+        raise InputError("stages is no mapping of stages to arrays", path=("stages",), place=Place(name))
+    for member, value in arrays.items():
+        if "stages" in tree and not isinstance(value, list):
+            raise InputError(
+                f"{member} is no array of numbers",
+                path=(member,),
+                fix="write it as nested lists",
+                place=Place(name),
+            )
     stated = tree.get("meta", {}).get("dtype") if isinstance(tree.get("meta"), dict) else None
     precision = stated if stated in _PRECISIONS else "float64"
     lists = [member for member, value in arrays.items() if isinstance(value, list)]
-    return lists, dict.fromkeys(lists, precision), lambda member: floats(arrays[member], (member,))
+    return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member])
+
+
+def _numbers(name: str, member: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Refuse what is no number, such as a mask that has the name of a stage."""
+    if array.dtype.kind == "b":
+        raise InputError(
+            f"{quote(member)} holds truth values, where numbers were expected",
+            path=(member,),
+            fix="--map says which array is which stage",
+            place=Place(name),
+        )
+    return np.asarray(array)
+
+
+def _floats(name: str, member: str, value: Any) -> NDArray[Any]:
+    try:
+        return floats(value, (member,))
+    except InputError as error:
+        error.place = error.place or Place(name)
+        raise
 
 
 def _tree(name: str) -> dict[str, Any]:

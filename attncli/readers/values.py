@@ -183,8 +183,15 @@ def _named_choices(value: Tree, slot: Slot) -> str | dict[str, str]:
 
 def _decimals(value: Tree, slot: Slot) -> int | dict[str, int]:
     if not isinstance(value, dict):
-        return _integer(value, slot)
-    return {name: integer(item, (*slot.path, name), minimum=slot.key.minimum) for name, item in value.items()}
+        return _some_decimals(value, slot, slot.path)
+    return {name: _some_decimals(item, slot, (*slot.path, name)) for name, item in value.items()}
+
+
+def _some_decimals(value: Tree, slot: Slot, path: Path) -> int:
+    number, most = integer(value, path, minimum=slot.key.minimum), slot.key.maximum
+    if most is not None and number > most:
+        raise InputError(f"{cell_name(path)} is {number}, and must be at most {most:g}", path=path)
+    return number
 
 
 def _window(value: Tree, slot: Slot) -> dict[str, int]:

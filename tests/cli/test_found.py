@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from .conftest import Attn, Shell
@@ -76,3 +77,61 @@ def test_a_file_that_does_not_fit_into_the_address_space(sh: Shell) -> None:
     )
     assert done.returncode == 3
     assert b"error: X: cannot read x.npy: cannot allocate memory\n" in done.stderr
+
+
+RESULTS = {
+    '{"stages": []}': "stages is no mapping",
+    '{"stages": {"weights": 1}}': "weights is no array of numbers",
+    '{"stages": {"weights": [[1, 2], [3]]}}': "has 1 column",
+    '{"stages": {"weights": [[true]]}}': "is a truth value",
+}
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_a_result_with_a_fault_names_itself(attn: Attn, folder: Path, text: str) -> None:
+    """What another program wrote is refused at its own place, and not at the problem's."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    (folder / "theirs.json").write_text(text)
+    done = attn("check", "p.json", "theirs.json")
+    assert (done.status, done.out) == (2, "")
+    assert RESULTS[text] in done.err
+    assert "--> theirs.json" in done.err
+
+
+def test_truth_values_are_no_weights(attn: Attn, folder: Path) -> None:
+    """A mask that has the name of a stage is not compared as ones and zeros."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    np.savez(folder / "mask.npz", weights=np.ones((1, 1), dtype=bool))
+    done = attn("check", "p.json", "mask.npz")
+    assert (done.status, done.out) == (2, "")
+    assert '"weights" holds truth values' in done.err
+
+
+OPTIONS = {
+    ("explain", "p.json", f"weights[{'9' * 5001},0]"): "there is no query 9999",
+    ("check", "p.json", "--set", "expected={X: 1}", "--set", "expected_decimals=999999"): "at most 300",
+    ("compute", "p.json", "--plan", "--json"): "--plan is text on standard output",
+    ("compute", "p.json", "--mean-heads", "--head", "0"): "contradict each other",
+    ("compute", "p.json", "--blank", ""): "there is no stage",
+}
+
+
+@pytest.mark.parametrize("arguments", OPTIONS, ids=lambda each: " ".join(each)[:40])
+def test_options_that_cannot_be_met(attn: Attn, folder: Path, arguments: tuple[str, ...]) -> None:
+    """What an option asks for is done, or refused."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    done = attn(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert OPTIONS[arguments] in done.err
+
+
+def test_a_shown_result_sends_no_control_characters(attn: Attn, folder: Path) -> None:
+    """What an edited result says of its backend is text, and as such shown."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    document = json.loads(attn("compute", "p.json", "--json").out)
+    document["meta"]["backend"] = "\x1b[31mred"
+    (folder / "edited.json").write_text(json.dumps(document))
+    done = attn("show", "edited.json")
+    assert done.status == 0
+    assert "<U+001B>[31mred" in done.out
+    assert "\x1b" not in done.out
