@@ -18,7 +18,7 @@ from attncli.readers.result import is_result, read_result
 from attncli.text import quote
 from attncli.trace import STAGES
 
-__all__ = ["Way", "against_result", "check_files", "diff", "stage_names"]
+__all__ = ["Way", "against_result", "check_files", "diff", "has_expected", "stage_names"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,11 @@ def against_result(
         dump = read_result(result, stages, named)
         side = Side(name="the result", arrays=dump.arrays, precisions=dump.precisions)
         return [check_result(problem, result, side, dump.notes, tell)]
+
+
+def has_expected(name: str, settings: Sequence[str]) -> bool:
+    """Tell whether a problem has expected values."""
+    return any(problem.expected for problem in load(name, settings))
 
 
 def stage_names(texts: Sequence[str]) -> dict[str, str]:

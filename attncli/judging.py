@@ -39,7 +39,7 @@ def check(
 ) -> int:
     """Read, check, write; 1 when a number is wrong."""
     from attncli.check.report import Refused  # noqa: PLC0415
-    from attncli.checking import against_result, check_files, stage_names  # noqa: PLC0415
+    from attncli.checking import against_result, check_files, has_expected, stage_names  # noqa: PLC0415
     from attncli.readers.result import is_result  # noqa: PLC0415
     from attncli.sheet import View  # noqa: PLC0415
 
@@ -52,6 +52,9 @@ def check(
         raise InputError(
             "--map is about the arrays of a result", fix="attn check FILE RESULT --map mine=weights"
         )
+    elif len(files) == 1 and is_result(files[0]):  # a result that was kept, against what it computes to today
+        found = against_result(files[0], files[0], strings, {})
+        found = [*found, *(check_files(files, strings) if has_expected(files[0], strings) else ())]
     else:
         found = check_files(files, strings)
     delivery.write(found, View(full=full))
@@ -99,6 +102,7 @@ COMMANDS: dict[Callable[..., Any], str] = {
   attn check small.json mine.npz              the stages that another program computed
   attn check small.json mine.npz --json       the same for programs
 
+A result that was kept is held against what its problem computes to today: attn check golden.json.
 The numbers that somebody printed stand in the problem, under expected. Several files, or a folder of them,
 have one line each. A printed number is right, off by one in its last digit, or wrong; a wrong one is where a slip starts (!),
 or follows from wrong (>) or rounded (~) numbers before it. A result (.npz, .npy, .safetensors, or JSON

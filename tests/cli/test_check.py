@@ -202,6 +202,20 @@ def test_a_result_of_ours_passes_in_every_form(attn: Attn) -> None:
         assert "7 stages agree" in done.out
 
 
+def test_a_kept_result_is_held_against_today(attn: Attn, folder: Path) -> None:
+    """A golden file passes by itself; with a number changed it names the stage, beside what was expected."""
+    (folder / "golden.json").write_text(attn("compute", "cat.yaml", "--json").out)
+    assert attn("check", "golden.json").status == 0
+    changed = json.loads((folder / "golden.json").read_text())
+    changed["stages"]["weights"][0][0] += 1e-6
+    changed["expected"] = {"row_sum": ["1.00"] * len(changed["stages"]["weights"])}
+    written(folder, "changed.json", **changed)
+    done = attn("check", "changed.json")
+    assert done.status == 1
+    assert "✗ weights" in done.out
+    assert f"{len(changed['stages']['weights'])} numbers right" in done.out
+
+
 def test_a_result_that_differs_names_its_stage(attn: Attn, folder: Path) -> None:
     """A result that was not scaled differs from the stage scaled on, and the reason is said."""
     attn("compute", "cat.yaml", "--no-scale", "-o", "r.npz", "-q")
