@@ -114,6 +114,8 @@ def hold_message(done: Called) -> None:
 def hold(written: Written, options: Sequence[str], *, stdin: bool = False) -> Called:
     """Run a command line on a file and hold what is true of every run."""
     with folder_of(written) as folder:
+        if stdin:  # then the file is no input, and may be written to
+            (folder / written.name).unlink(missing_ok=True)
         before = {path.name for path in folder.iterdir()}
         arguments = ["compute", "-" if stdin else written.name, *options]
         done = call(arguments, written.data if stdin else b"")
