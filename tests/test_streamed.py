@@ -192,7 +192,7 @@ def test_the_bar_waits_a_second_and_tells_the_time_left() -> None:
 def test_an_interrupted_run_leaves_nothing(sh: Shell) -> None:  # noqa: F811
     """What Ctrl-C does in the middle of the tiles ends with 130, without a word, and without a file."""
     done = sh(
-        "attn random --seq 60000 --dim 64 --stages output -o out.npy & pid=$!; sleep 4;"
+        "attn random --seq 60000 --dim 64 --stages output -o out.npy & pid=$!; sleep 8;"
         "kill -TERM $pid; wait $pid; echo $?; ls | grep -v yaml"
     )
     assert (done.stdout, done.stderr) == (b"130\n", b"")

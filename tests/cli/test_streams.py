@@ -83,8 +83,8 @@ def test_a_slow_pipe_gets_everything(sh: Shell) -> None:
     ("signal", "script"), [("INT", "attn compute slow"), ("TERM", "attn compute cat.yaml --json -o slow")]
 )
 def test_an_interrupt_is_silent(sh: Shell, signal: str, script: str) -> None:
-    """Ctrl-C and SIGTERM end a run that waits, with 130 and without a word."""
-    done = sh(f"mkfifo slow; timeout --preserve-status -s {signal} 1.5 {script}; echo $?")
+    """Ctrl-C and SIGTERM end a run that waits, with 130 and without a word; six seconds outlast a slow start."""
+    done = sh(f"mkfifo slow; timeout --preserve-status -s {signal} 6 {script}; echo $?")
     assert (done.stdout, done.stderr) == (b"130\n", b"")
 
 
