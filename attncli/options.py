@@ -1,18 +1,16 @@
 """Options that commands share, in groups, each declared once.
 
-A command takes a group as one parameter, and `expand` gives it the group's options. Names, help
+A command takes a group as one parameter, and `command.py` gives it the group's options. Names, help
 and choices come from the keys of the problem file and from the tables of backends and formats.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,7 +35,6 @@ __all__ = [
     "Plan",
     "Settings",
     "all_there",
-    "expand",
     "no_stage",
     "one_of",
 ]
@@ -248,29 +245,3 @@ class Output:
         int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False
-
-
-def expand(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a command's parameters that are groups of options by the options themselves."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
-
-    @functools.wraps(command)
-    def run(**given: Any) -> Any:
-        made = {
-            name: group(**{each.name: given.pop(each.name) for each in fields(group)})
-            for name, group in groups.items()
-        }
-        return command(**made, **given)
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        inner = inspect.signature(groups[parameter.name]) if parameter.name in groups else None
-        annotations = get_type_hints(groups[parameter.name], include_extras=True) if inner else hints
-        for each in inner.parameters.values() if inner else (parameter,):
-            kind = inspect.Parameter.KEYWORD_ONLY  # so that no order of defaults is asked for
-            parameters.append(each.replace(kind=kind, annotation=annotations[each.name]))
-    del run.__wrapped__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run

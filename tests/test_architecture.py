@@ -70,11 +70,12 @@ MAY_IMPORT = {
     "faults": "errors text version",
     "progress": "",
     "checking": "check progress readers problem trace errors text",
+    "command": "",
     "about": "schema listing describe render files streams terminal problem errors text",
     "showing": "deliver options explain stored readers compute render errors",
     "judging": "checking check deliver options readers render sheet backends errors",
-    "cli": "about judging showing progress deliver options faults streams readers drawn draw render check blocks sheet "
-    "compute backends problem errors text version",
+    "computing": "deliver options progress streams drawn readers render sheet compute problem errors",
+    "cli": "command streams faults errors version about judging showing computing",
     "__main__": "cli",
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""
