@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
 from attncli.core.attention import attend
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.provenance import Traced, given
 from attncli.trace import Array, Record, Trace
 
@@ -22,8 +22,7 @@ _LINES = 40
 """So many lines are read at once; steps behind them wait for --depth."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Frozen, kw_only=True):
     """How one cell came about.
 
     Args:
@@ -41,8 +40,7 @@ class Step:
     value: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Frozen, kw_only=True):
     """The arithmetic behind a cell.
 
     Args:

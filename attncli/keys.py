@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attncli.frozen import Frozen
 
 if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
     import numpy as np
@@ -45,8 +47,7 @@ class Kind(Enum):
     ANYTHING = "anything"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Frozen):
     """One key of the problem file.
 
     Args:

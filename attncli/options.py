@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ import typer
 from attncli.backends import BACKENDS
 from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
+from attncli.frozen import Frozen
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
 from attncli.render.colors import PALETTES
@@ -61,8 +61,7 @@ def one_of(option: str, choices: Collection[str], text: str) -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Frozen, kw_only=True):
     """Keys of the problem file, set from the command line."""
 
     set: Annotated[
@@ -90,8 +89,7 @@ class Settings:
         return (self.set or []) + [f"{key}={value}" for key, value in short.items() if value is not None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(Frozen, kw_only=True):
     """What computes."""
 
     backend: Annotated[
@@ -130,8 +128,7 @@ def all_there(result: Result, stages: Iterable[str]) -> None:
             raise no_stage(stage, names, "this problem has")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Look:
+class Look(Frozen, kw_only=True):
     """What of a result is kept and shown."""
 
     stages: Annotated[
@@ -224,8 +221,7 @@ def _span(option: str, text: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2] or int(found[1]) + 1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(Frozen, kw_only=True):
     """In which form the result goes where."""
 
     format: Annotated[

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
 from attncli.core.online import Exp, Online, exp_shifted
 from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs
+from attncli.frozen import Frozen
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 
 __all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
@@ -54,8 +55,7 @@ def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
     return [work(strip) for strip in todo]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(Frozen, kw_only=True):
     """How tiles are worked off, where an array library can do more than the standard says.
 
     Args:
@@ -176,8 +176,7 @@ def _rows(vectors: Value | None, rows: slice, lead: tuple[slice, ...] = ()) -> V
     return Value(cut(vectors.array, *lead, rows, ALL), vectors.symbol)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Job(Frozen, kw_only=True):
     """What all strips are computed from.
 
     Args:

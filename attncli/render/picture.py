@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.box import Box
 from attncli.render.colors import RGB, share_color
 from attncli.render.ink import Line, Span, cells, pad
@@ -20,8 +20,7 @@ _TICK = 8  # squares from one position that is written to the next
 _SHADES = {True: " ░▒▓█", False: " .:+#"}  # by whether there is more than ASCII
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Frozen):
     """Weights that are drawn rather than written.
 
     Args:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.chart import Cell, Chart, chart_of, document_terminal
 from attncli.render.checks import check_line
@@ -33,8 +33,7 @@ _NUMBERS = 16  # rows or columns up to which numbers are written
 _LARGE = 64  # rows up to which each has its square
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(Frozen):
     """A part of the page: its size in pixels, and its elements with a corner at (0, 0)."""
 
     width: float
