@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from attncli.frozen import Frozen
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
     import numpy as np
@@ -47,7 +46,7 @@ class Kind(Enum):
     ANYTHING = "anything"
 
 
-class Key(Frozen):
+class Key(NamedTuple):
     """One key of the problem file.
 
     Args:
@@ -76,7 +75,7 @@ class Key(Frozen):
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
-    records: Mapping[str, type | Kind] = field(default_factory=dict)
+    records: Mapping[str, type | Kind] = MappingProxyType({})
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     array: bool = False

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.frozen import Frozen
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["Block", "Checks", "Kind", "Matrix", "Mixture", "Numbers", "Sheet", "Side", "View"]
 
-Numbers = NDArray[np.floating]
+Numbers: TypeAlias = "NDArray[np.floating]"
 
 
 class View(Frozen, kw_only=True):
