@@ -82,11 +82,11 @@ def _spare_pydantic(parameters: list[Any]) -> None:
 def _read(parameter: Any, by_typer: Callable[..., Any], context: Any, value: Any) -> Any:
     """Read a value of a parameter, which is what Typer calls ``process_value``."""
     kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    is_word = kind in (str, list[str]) and value
+    is_default = value is parameter.default and not parameter.required
     if kind is int and _is_number(value, parameter.min, parameter.max):
         value = int(value)
-    elif not (value is parameter.default or (kind in (str, list[str]) and value)) or (
-        parameter.required and not value
-    ):
+    elif not (is_word or is_default):
         return by_typer(context, value)
     return parameter.callback(context, parameter, value) if parameter.callback else value
 

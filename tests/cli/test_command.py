@@ -35,7 +35,7 @@ def test_values_are_read_as_typer_reads_them(context: Any, word: str) -> None:
     for each in context.command.params:
         by_typer = partial(type(each).process_value, each)
         value: Any = (word, word) if each.multiple or each.nargs == -1 else word
-        if each.is_flag if hasattr(each, "is_flag") else False:
+        if getattr(each, "is_flag", False):
             value = True
         assert outcome(partial(_read, each, by_typer, context), value) == outcome(
             partial(by_typer, context), value
@@ -55,6 +55,8 @@ def test_what_is_not_given_is_read_as_typer_reads_it(context: Any) -> None:
 def test_a_plain_value_does_without_typer(context: Any) -> None:
     """Words, numbers in their range and lists of words are not handed on; a number that is not is."""
     options = {each.name: each for each in context.command.params}
+    if not hasattr(options["stages"], "type_descriptor"):
+        pytest.skip("this Typer does not say what an option takes, and loads no pydantic either")
     handed_on: list[Any] = []
 
     def by_typer(context: Any, value: Any) -> None:
