@@ -42,7 +42,7 @@ class Desk:
     def __init__(self, result: Result, view: View, parts: Parts) -> None:
         everything = list(exhibits(result, detail=view.detail))
         self.inputs = result.inputs
-        self.exhibits = _selected(everything, view.stages)
+        self.exhibits = _once(_selected(everything, view.stages), view.blank)
         _selected(everything, view.blank)
         self._view = view
         self._parts = parts
@@ -182,6 +182,16 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
                 f"there is no stage {quote(name)} to show", context=f"stages: {', '.join(known)}"
             )
     return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
+
+
+def _once(shown: list[Exhibit], blank: tuple[str, ...]) -> list[Exhibit]:
+    """Leave out what the last stage hands on as it is, and say there how that was made."""
+    if len(shown) < 2 or shown[-2].name in blank:  # noqa: PLR2004  (the last two)
+        return shown
+    *before, made, last = shown
+    if last.formula != f"{last.symbol} = {made.symbol}":
+        return shown
+    return [*before, replace(last, formula=f"{last.symbol} = {made.formula}")]
 
 
 def _inside(axis: str, span: tuple[int, int] | None, size: int) -> tuple[int, int]:

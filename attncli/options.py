@@ -21,7 +21,7 @@ from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
-from attncli.render.colors import PALETTES
+from attncli.render.colors import PALETTES, SCALES
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -244,8 +244,19 @@ class Output:
     )
     theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
     palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
+    scale: Annotated[
+        str | None,
+        one_of("--scale", SCALES, "Colour by size.  [default: linear, but sqrt in pictures of weights]"),
+    ] = None
     width: Annotated[
-        int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
+        int | None,
+        typer.Option(
+            "--width",
+            metavar="N",
+            min=1,
+            help="Columns to lay tables out for.  [default: the terminal's; in a pipe or a file tables "
+            "are whole, and stand side by side up to 120]",
+        ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False
 

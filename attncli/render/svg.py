@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,11 +12,13 @@ import numpy as np
 from attncli.render.block import setting_of
 from attncli.render.chart import Cell, Chart, chart_of, document_terminal
 from attncli.render.checks import check_line
-from attncli.render.colors import RGB, ink, share_color
+from attncli.render.colors import RGB, ink
 from attncli.render.ink import cells
-from attncli.render.picture import Picture, pooled
+from attncli.render.heads import draw, is_drawn
+from attncli.render.picture import Picture, scale_said
+from attncli.render.columns import Setting
 from attncli.render.terminal import Terminal
-from attncli.sheet import Block, Kind, Matrix, Sheet
+from attncli.sheet import Block, Matrix, Sheet
 from attncli.text import visible
 
 __all__ = ["render_svg"]
@@ -29,8 +30,6 @@ _FONTS = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC'
 _SIZE, _COLUMN, _ROW = 13, 7.9, 20  # pixels: of the font, of a character and of a row
 _SQUARE, _SMALL = 6, 150  # pixels of a weight without its number, and of a picture of few of them
 _WIDTH, _EDGE, _GAP = 960, 16, 28
-_NUMBERS = 16  # rows or columns up to which numbers are written
-_LARGE = 64  # rows up to which each has its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,8 @@ def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
 
 
 def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
-    yield _line([(sheet.title, "b"), (sheet.formula, ""), (" · ".join(sheet.facts), "f")])
+    facts = filter(None, (*sheet.facts, scale_said(page.scale or "linear", page)))
+    yield _line([(sheet.title, "b"), (sheet.formula, ""), (" · ".join(facts), "f")])
     for number, block in enumerate(sheet.blocks, 1):
         facts = [(part, "f") for part in (block.shape, *block.remarks) if part]
         yield _line([(f"{number} {block.title}", "b"), *((f, "") for f in block.formulas), *facts])
@@ -75,15 +75,11 @@ def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
 def _matrices(block: Block, sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
     setting = setting_of(block, sheet, page, page.width)
     for matrix in block.matrices:
-        if (
-            matrix.kind is Kind.WEIGHTS
-            and max(matrix.array.shape) > _NUMBERS
-            and not (sheet.full or matrix.blank)
-        ):
-            yield _squares(matrix, page)
+        if is_drawn(matrix, page, full=sheet.full):
+            yield _squares(matrix, setting)
         else:
             yield _table(chart_of(matrix, setting), matrix)
-    yield from (_squares(matrix, page) for matrix in block.heads)
+    yield from (_squares(matrix, setting) for matrix in block.heads)
 
 
 def _flow(drawings: Sequence[_Drawing]) -> _Drawing:
@@ -132,24 +128,28 @@ def _cell(cell: Cell, x: float, y: float, width: float, named: str) -> str:
     return f"<g>{named}{back}{text}</g>" if named else back + text
 
 
-def _squares(matrix: Matrix, page: Terminal) -> _Drawing:
-    """Draw weights without numbers, the largest of each square where there are very many."""
-    picture = pooled(matrix, _LARGE)
-    size = max(_SQUARE, _SMALL // max(picture.shares.shape))
-    body = [_label(0, 14, f"{matrix.symbol} {matrix.part}".strip() + _said(picture), "b")]
-    for (i, j), share in np.ndenumerate(picture.shares):
-        if not np.isnan(share):
-            color = share_color(math.sqrt(max(float(share), 0.0)), page.theme, page.palette)
-            named = (
-                _title(matrix, i * picture.side, j * picture.side, float(share)) if picture.side == 1 else ""
-            )
+def _squares(matrix: Matrix, setting: Setting) -> _Drawing:
+    """Draw a matrix without numbers, the largest of each square where there are very many."""
+    picture = draw(matrix, setting.limits.get(matrix.name, 0.0))
+    size = max(_SQUARE, _SMALL // max(picture.numbers.shape))
+    said = "  ".join(filter(None, (f"{matrix.symbol} {matrix.part}", *_said(matrix, picture, setting))))
+    body = [_label(0, 14, said, "b")]
+    for (i, j), number in np.ndenumerate(picture.numbers):
+        color = picture.color(float(number), setting.terminal)
+        if color is not None:
+            named = _title(matrix, i, j, float(number)) if picture.side == 1 else ""
             body.append(_rectangle((j * size, _ROW + i * size), (size, size), color, named))
-    rows, columns = picture.shares.shape
-    return _Drawing(columns * size, _ROW + rows * size, "".join(body))
+    rows, columns = picture.numbers.shape
+    return _Drawing(max(columns * size, cells(said) * _COLUMN), _ROW + rows * size, "".join(body))
 
 
-def _said(picture: Picture) -> str:
-    return f"  max of each {picture.side}×{picture.side}" if picture.side > 1 else ""
+def _said(matrix: Matrix, picture: Picture, setting: Setting) -> Iterator[str]:
+    """Say what the squares and the colours of a picture stand for."""
+    yield picture.squares()
+    if picture.limit is not None:
+        yield f"±{setting.forms[matrix.name](picture.limit)}"
+    if setting.terminal.scale is None:  # the head of the page says another one
+        yield picture.scale_said(setting.terminal)
 
 
 def _name(matrix: Matrix, place: tuple[int, int]) -> str:

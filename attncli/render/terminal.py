@@ -19,6 +19,7 @@ class Terminal:
         interactive: Whether a person sits in front of it; a pipe gets signs that programs read.
         theme: Whether its background is dark or light.
         palette: Colours of weights.
+        scale: How the size of a number becomes a colour; None is linear, but √ in pictures of weights.
     """
 
     width: int = 80
@@ -27,6 +28,7 @@ class Terminal:
     interactive: bool = True
     theme: Literal["dark", "light"] = "dark"
     palette: str = "blues"
+    scale: str | None = None
 
     @property
     def shaded(self) -> bool:
