@@ -147,9 +147,10 @@ class Desk:
         details = {name: array[part.index] for name, array in self._weights.details.items()}
         softmax = exhibit is self._weights
         if exhibit.name in self._before_softmax or (softmax and not self._before_softmax):
-            yield from _named(details, {"row_max": "max m"})
+            yield from _named(details, {"row_max": "max m"}, spare=not softmax)  # the scores beside show it
         if softmax:
-            yield from _named(details, {"exp_sum": "Σexp", "sink_mass": "sink", "row_sum": "row Σ"})
+            yield from _named(details, {"exp_sum": "Σexp", "sink_mass": "sink"})
+            yield from _named(details, {"row_sum": "row Σ"}, spare=True)
         if softmax and self._view.detail:
             yield from _named(details, {"lse": "LSE", "entropy": "H bit"})
 
@@ -168,10 +169,10 @@ class Desk:
         )
 
 
-def _named(details: Mapping[str, Numbers], labels: Mapping[str, str]) -> Iterator[Side]:
+def _named(details: Mapping[str, Numbers], labels: Mapping[str, str], *, spare: bool = False) -> Iterator[Side]:
     for name, label in labels.items():
         if name in details:
-            yield Side(label=label, values=details[name], spare=name == "row_sum")
+            yield Side(label=label, values=details[name], spare=spare)
 
 
 def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> list[Exhibit]:

@@ -56,8 +56,9 @@ def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
     if setting.heads_view:
         yield indent(heads(block.heads, setting), _INDENT)
         return
-    drawn = [m for m in block.matrices if is_drawn(m, setting.terminal, full=sheet.full)]
-    written = [matrix for matrix in block.matrices if matrix not in drawn]
+    drawn, written = [], []
+    for matrix in block.matrices:
+        (drawn if is_drawn(matrix, setting.terminal, full=sheet.full) else written).append(matrix)
     if written:
         yield indent(_tables(written, setting), _INDENT)
     if drawn:

@@ -23,7 +23,7 @@ class Terminal:
     """
 
     width: int = 80
-    color: Literal["16", "256", "truecolor"] | None = None
+    color: Literal["8", "16", "256", "truecolor"] | None = None
     unicode: bool = True
     interactive: bool = True
     theme: Literal["dark", "light"] = "dark"

@@ -76,8 +76,8 @@ def test_a_square_is_as_strong_as_the_strongest_weight_in_it(
         Matrix(name="weights", symbol="A", kind=Kind.WEIGHTS, array=weights, hidden=hidden), most
     )
     side = picture.side
-    assert max(picture.shares.shape) <= most
-    for (i, j), share in np.ndenumerate(picture.shares):
+    assert max(picture.numbers.shape) <= most
+    for (i, j), share in np.ndenumerate(picture.numbers):
         square = np.s_[i * side : (i + 1) * side, j * side : (j + 1) * side]
         seen = weights[square] if hidden is None else weights[square][~hidden[square]]
         assert np.isnan(share) if seen.size == 0 else share == seen.max()
@@ -103,7 +103,7 @@ def test_long_sequences_are_drawn_in_squares() -> None:
         f"on average {100 * weights[:, 0].mean():.1f}% on key 0, {100 * own:.1f}% on the query itself, "
         f"{100 * before:.1f}% on the one before"
     ) in text
-    assert "40,000 of 40,000 cells without numbers: --rows 0:16 --cols 0:16 or --full shows them" in text
+    assert "40,000 cells drawn: --rows 0:16 --cols 0:16 or --full shows numbers" in text
 
 
 def test_rows_and_columns_keep_their_positions() -> None:
