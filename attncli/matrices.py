@@ -169,7 +169,9 @@ class Desk:
         )
 
 
-def _named(details: Mapping[str, Numbers], labels: Mapping[str, str], *, spare: bool = False) -> Iterator[Side]:
+def _named(
+    details: Mapping[str, Numbers], labels: Mapping[str, str], *, spare: bool = False
+) -> Iterator[Side]:
     for name, label in labels.items():
         if name in details:
             yield Side(label=label, values=details[name], spare=spare)

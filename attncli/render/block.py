@@ -56,7 +56,8 @@ def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
     if setting.heads_view:
         yield indent(heads(block.heads, setting), _INDENT)
         return
-    drawn, written = [], []
+    drawn: list[Matrix] = []
+    written: list[Matrix] = []
     for matrix in block.matrices:
         (drawn if is_drawn(matrix, setting.terminal, full=sheet.full) else written).append(matrix)
     if written:

@@ -98,7 +98,7 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
         gap = 1
     for j in chosen:
         if j is None:
-            mark = spell("⋯", setting.terminal)
+            mark = spell("⋯", setting.terminal) + " " * write.starred
             yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
             continue
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)

@@ -29,6 +29,7 @@ _SMALL = 24  # rows, or squares, of a head among others
 _SCORES = 32  # squares of scores: two pictures stand side by side in 80 columns, three in 120
 _MARGIN = 6  # cells for the positions at the left
 _GAP = 4
+_LITTLE_GAP = 2
 
 
 def is_drawn(matrix: Matrix, terminal: Terminal, *, full: bool) -> bool:
@@ -82,7 +83,7 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
         )
         for matrix, picture in zip(matrices, drawn, strict=True)
     )
-    return stacked([_legend(matrices, drawn[0], setting), packed(boxes, setting.width, gap=_GAP)])
+    return stacked([_legend(matrices, drawn[0], setting), packed(boxes, setting.width, gap=_LITTLE_GAP)])
 
 
 def _name(caption: str, picture: Picture, setting: Setting, more: str = "") -> Box:

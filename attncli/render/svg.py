@@ -13,10 +13,10 @@ from attncli.render.block import setting_of
 from attncli.render.chart import Cell, Chart, chart_of, document_terminal
 from attncli.render.checks import check_line
 from attncli.render.colors import RGB, ink
-from attncli.render.ink import cells
-from attncli.render.heads import draw, is_drawn
-from attncli.render.picture import Picture, scale_said
 from attncli.render.columns import Setting
+from attncli.render.heads import draw, is_drawn
+from attncli.render.ink import cells
+from attncli.render.picture import Picture, scale_said
 from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Matrix, Sheet
 from attncli.text import visible
@@ -60,8 +60,8 @@ def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
 
 
 def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
-    facts = filter(None, (*sheet.facts, scale_said(page.scale or "linear", page)))
-    yield _line([(sheet.title, "b"), (sheet.formula, ""), (" · ".join(facts), "f")])
+    said = " · ".join(filter(None, (*sheet.facts, scale_said(page.scale or "linear", page))))
+    yield _line([(sheet.title, "b"), (sheet.formula, ""), (said, "f")])
     for number, block in enumerate(sheet.blocks, 1):
         facts = [(part, "f") for part in (block.shape, *block.remarks) if part]
         yield _line([(f"{number} {block.title}", "b"), *((f, "") for f in block.formulas), *facts])
