@@ -48,7 +48,8 @@ def block_box(block: Block, number: int, sheet: Sheet, terminal: Terminal, width
     drawn = all(is_drawn(matrix, terminal, full=sheet.full) for matrix in block.matrices)
     # Pictures of scores are narrow, and stand side by side where their titles are so, too.
     room = min(width, max(body.width, _LEAST)) if drawn and not setting.heads_view else width
-    return stacked([_title(block, number, setting, room), body])
+    title = _title(block, number, setting, room)
+    return Box((*title.lines, *body.lines), head=len(title.lines))
 
 
 def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:

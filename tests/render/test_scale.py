@@ -7,6 +7,7 @@ scale, on the logarithmic one a hundredth does, which is half of four decades.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,7 +19,6 @@ from hypothesis import strategies as st
 
 from attncli.compute import compute
 from attncli.problem import Mask, Problem
-from attncli.render import FORMATS
 from attncli.render.colors import (
     PALETTES,
     SCALES,
@@ -31,11 +31,17 @@ from attncli.render.colors import (
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
 from tests.render.problems import CAUSAL, drawn
+from tests.render.test_formats import written as rendered
 
-ALIKE = {"linear": lambda share: share, "sqrt": np.sqrt, "log": lambda share: 1 + np.log10(share) / 4}
+ALIKE: dict[str, Callable[[Any], Any]] = {
+    "linear": lambda share: share,
+    "sqrt": np.sqrt,
+    "log": lambda share: 1 + np.log10(share) / 4,
+}
 """Where a share stands on the linear scale when it looks the same."""
 
 by_scale = pytest.mark.parametrize("scale", SCALES)
+LATEX = {"∝": r"\ensuremath{\propto}", "√": r"\ensuremath{\surd}", "|": r"\textbar{}"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -50,7 +56,11 @@ def with_weights(*rows: tuple[float, ...], **keys: Any) -> Problem:
 
 def written(name: str, problem: Problem, scale: str | None, stage: str = "weights", **look: Any) -> str:
     terminal = Terminal(width=100, color="truecolor", scale=scale, **look)
-    return "".join(FORMATS[name].render([compute(problem)], View(stages=(stage,)), terminal))
+    return shown(name, problem, terminal, stages=(stage,))
+
+
+def shown(name: str, problem: Problem, terminal: Terminal, **view: Any) -> str:
+    return rendered(name, compute(problem), view=View(**view), terminal=terminal).decode()
 
 
 def in_terminal(problem: Problem, scale: str | None, stage: str) -> list[str | None]:
@@ -122,7 +132,9 @@ def test_signed_numbers_keep_their_sign_on_every_scale(form: str, scale: str) ->
 @by_scale
 def test_masked_cells_have_no_color_on_any_scale(scale: str) -> None:
     """Only weights that a query sees are coloured, however small they are made visible."""
-    problem = with_weights((0.4, 0.4, 0.1, 0.1), (0.2, 0.3, 0.1, 0.4), mask=Mask(causal=True, align="top_left"))
+    problem = with_weights(
+        (0.4, 0.4, 0.1, 0.1), (0.2, 0.3, 0.1, 0.4), mask=Mask(causal=True, align="top_left")
+    )
     colors = in_terminal(problem, scale, "weights")
     assert [color is None for color in colors] == [False, True, True, True, False, False, True, True]
 
@@ -164,13 +176,13 @@ def test_the_head_says_which_scale_it_is() -> None:
     problem = drawn(3, mask=CAUSAL)
     for name in FOUND:
         for scale, text in said.items():
-            shown = written(name, problem, scale).replace(r"\ensuremath{\propto}", "∝")
-            shown = shown.replace(r"\ensuremath{\surd}", "√").replace(r"\textbar{}", "|")
-            assert text in re.sub(r"\x1b\[[\d;]*m", "", shown), name
+            head = re.sub(r"\x1b\[[\d;]*m", "", written(name, problem, scale))
+            for sign, command in LATEX.items():
+                head = head.replace(command, sign)
+            assert text in head, name
         assert "∝" not in written(name, problem, "linear") + written(name, problem, None)
     for terminal in (Terminal(scale="log"), Terminal(scale="log", color="16")):
-        shown = "".join(FORMATS["table"].render([compute(problem)], View(), terminal))
-        assert "log" not in shown
+        assert "log" not in shown("table", problem, terminal)
 
 
 def test_shades_follow_the_scale_too() -> None:
@@ -179,9 +191,8 @@ def test_shades_follow_the_scale_too() -> None:
 
     def dark(scale: str) -> int:
         terminal = Terminal(width=100, scale=scale)
-        view = View(stages=("weights",), heads_view=True)
-        shown = "".join(FORMATS["table"].render([compute(problem)], view, terminal))
-        return sum(map(shown.count, "▒▓█"))
+        text = shown("table", problem, terminal, stages=("weights",), heads_view=True)
+        return sum(map(text.count, "▒▓█"))
 
     assert dark("linear") < dark("sqrt") < dark("log")
 

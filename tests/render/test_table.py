@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len  # noqa: TID251  (an independent measure)
 
+from attncli.compute import compute
 from attncli.problem import Problem, Source
 from attncli.render.colors import RGB, WHITE, contrast, ink, signed_color, weight_color
 from attncli.render.digits import suited
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import Sheet
+from tests.computed import array_of
 from tests.render.problems import CAUSAL, cat, drawn, sheet
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -199,9 +201,109 @@ def test_row_maximum_is_marked_with_and_without_colour() -> None:
     assert "*" not in bold
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.integers(7, 20), st.integers(0, 99), st.booleans(), st.integers(40, 140))
+def test_a_star_never_touches_the_next_number(keys: int, seed: int, percent: bool, width: int) -> None:
+    """`32*10` would be read as one; the star ends its number, and a space follows."""
+    shown = sheet(drawn(keys, seed=seed), stages=("weights",), percent=percent, full=True)
+    assert not re.search(r"\*\S", render_table(shown, Terminal(width=width)))
+
+
 def test_sixteen_colours_have_no_background() -> None:
     assert ";48;" not in render_table(sheet(cat()), Terminal(color="16"))
     assert "48;5;" in render_table(sheet(cat()), Terminal(color="256"))
+
+
+SIXTEEN = {
+    "xterm": {31: RGB(0xCD, 0, 0), 91: RGB(0xFF, 0, 0)},
+    "linux": {31: RGB(0xAA, 0, 0), 91: RGB(0xFF, 0x55, 0x55)},
+}
+"""What two terminals show for red and, as some do for bold letters, for its brighter kind."""
+
+
+@pytest.mark.parametrize(("depth", "codes"), [("16", {"1", "2", "7", "31"}), ("8", {"1", "7", "31"})])
+def test_few_colours_are_readable_on_any_background(depth: Any, codes: set[str]) -> None:
+    """Letters are bold, dim, turned around or red; the console of Linux makes dim ones unreadable."""
+    broken = Problem(Q=np.array([[np.nan, 1.0]]), K=np.ones((2, 2)), V=np.ones((2, 2)))
+    shown = [render_table(sheet(problem), Terminal(color=depth)) for problem in (*SHEETS.values(), broken)]
+    used = {code for text in shown for run in re.findall(r"\x1b\[([\d;]+)m", text) for code in run.split(";")}
+    assert used - {"0"} == codes
+    for paper in (WHITE, RGB(0, 0, 0)):
+        for reds in SIXTEEN.values():
+            assert max(contrast(red, paper) for red in reds.values()) > 3
+
+
+@pytest.mark.parametrize("width", range(60, 130, 7))
+def test_no_column_stands_alone_beside_a_table(width: int) -> None:
+    """What is folded is parted evenly: the sides of a matrix stay with some of its keys."""
+    shown = sheet(SHEETS["cjk"], stages=("weights",), detail=True)
+    lines = render_table(shown, Terminal(width=width)).splitlines()
+    heads = [line.split() for line in lines if "q╲k" in line]
+    assert all({"q╲k", *CJK[:4], "⋯"} & set(head) or len(head) > 3 for head in heads)
+    (sides,) = [head for head in heads if "bit" in head]
+    assert any(name in sides for name in (".", ",", "mat", "の"))
+
+
+def test_heads_of_a_stage_are_parted_evenly() -> None:
+    """Four tables of which three would fit stand two by two."""
+    text = render_table(sheet(drawn(2, 16, num_heads=4), stages=("Q_heads",)), Terminal(width=100))
+    assert [line.split() for line in text.splitlines() if "Q_h head" in line] == [
+        ["Q_h", "head", "0", "Q_h", "head", "1"],
+        ["Q_h", "head", "2", "Q_h", "head", "3"],
+    ]
+
+
+def test_signs_are_explained_where_they_occur_and_no_colour_does() -> None:
+    """The star, the dot and H, each only when it is there."""
+    star, dot, bits = "* largest in its row", "· masked", "H entropy of a row's weights"
+
+    def said(problem: Problem, color: Any = None, **view: Any) -> list[str]:
+        text = plain(render_table(sheet(problem, **view), Terminal(width=120, color=color)))
+        return [sign for sign in (star, dot, bits) if sign in text]
+
+    assert said(cat()) == [star, dot, bits]
+    assert said(cat(mask=None)) == [star, bits]
+    assert said(cat(), stages=("Q",)) == [bits]
+    assert said(cat(), blank=("weights",)) == [dot]
+    assert said(cat(), color="truecolor") == said(cat(), color="16") == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([[0.5, 0.5]] * 9, "H 1 bit in each row"),
+        ([[0.5, 0.5]] * 2, "H 1 bit in each row"),
+        ([[0.5, 0.5]], "H 1 bit"),
+        ([[0.5, 0.5], [0.25, 0.75]], "H 1 / 0.81 bit"),
+        ([[0.5, 0.5]] * 6 + [[1, 1e-300]], "H 0 … 1, median 1 bit"),
+    ],
+)
+def test_entropies_that_are_all_alike_are_said_once(rows: list[list[float]], said: str) -> None:
+    """A coin has one bit, and one of 1 : 3 has 2 − 0.75·log₂ 3 = 0.81."""
+    text = render_table(sheet(Problem(scaled=np.log(np.array(rows)))), Terminal(width=120))
+    assert re.search(rf"  {re.escape(said)}$", text, re.MULTILINE)
+
+
+def test_heads_side_by_side_that_are_the_output_are_shown_once() -> None:
+    """Without W_O the output is what concat made, and says so; with it, or asked for, there are both."""
+    problem = drawn(3, num_heads=2)
+
+    def titles(problem: Problem, **view: Any) -> list[str]:
+        return [f"{block.title}: {' '.join(block.formulas)}" for block in sheet(problem, **view).blocks][-2:]
+
+    assert titles(problem) == ["mix: O_h = A·V_h", "output: O = concat(O_h)"]
+    assert titles(problem, stages=("concat",)) == ["concat: concat(O_h)"]
+    assert titles(problem, blank=("concat",)) == ["concat: concat(O_h)", "output: O = concat"]
+    projected = drawn(3, num_heads=2, W_O=np.eye(4))
+    assert titles(projected) == ["concat: concat(O_h)", "output: O = concat·W_O"]
+    np.testing.assert_array_equal(array_of(compute(problem), "concat"), array_of(compute(problem), "output"))
+
+
+def test_a_sink_is_in_the_formula_as_it_is_computed() -> None:
+    """The row's maximum is taken from the sink as from the scores, also where exp alone is shown."""
+    problem = Problem(scaled=np.array([[1.0, 2.0]]), sink=(3.0,))
+    (block,) = [block for block in sheet(problem, detail=True).blocks if block.title == "softmax"]
+    assert block.formulas == ("e = exp(Z − m)", "A = exp(Z − m) ÷ (Σ exp(Z − m) + exp(sink − m))")
 
 
 @given(
