@@ -14,7 +14,10 @@ from attncli.render.ink import Line, Span, cells, pad
 from attncli.render.terminal import Terminal
 from attncli.sheet import Matrix, Numbers
 
-__all__ = ["Picture", "pooled", "scale_said"]
+__all__ = ["OF_WEIGHTS", "Picture", "pooled", "scale_said"]
+
+OF_WEIGHTS = "sqrt"
+"""The scale of weights, which are small where there are many: by their roots they are still told apart."""
 
 _TICK = 8  # squares from one position that is written to the next
 _SHADES = {True: " ░▒▓█", False: " .:+#"}  # by whether there is more than ASCII
@@ -54,8 +57,7 @@ class Picture:
         return share_color(eased(number, scale), terminal.theme, terminal.palette, stepped=stepped)
 
     def _scale(self, terminal: Terminal) -> str:
-        # Weights are small where there are many, and by their roots they are still told apart.
-        return terminal.scale or ("sqrt" if self.limit is None else "linear")
+        return terminal.scale or (OF_WEIGHTS if self.limit is None else "linear")
 
     def squares(self) -> str:
         """Say what a square stands for; nothing where it is one number."""

@@ -16,9 +16,9 @@ from attncli.render.colors import RGB, ink
 from attncli.render.columns import Setting
 from attncli.render.heads import draw, is_drawn
 from attncli.render.ink import cells
-from attncli.render.picture import Picture, scale_said
+from attncli.render.picture import OF_WEIGHTS, scale_said
 from attncli.render.terminal import Terminal
-from attncli.sheet import Block, Matrix, Sheet
+from attncli.sheet import Block, Kind, Matrix, Sheet
 from attncli.text import visible
 
 __all__ = ["render_svg"]
@@ -63,13 +63,20 @@ def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
     said = " · ".join(filter(None, (*sheet.facts, scale_said(page.scale or "linear", page))))
     yield _line([(sheet.title, "b"), (sheet.formula, ""), (said, "f")])
     for number, block in enumerate(sheet.blocks, 1):
-        facts = [(part, "f") for part in (block.shape, *block.remarks) if part]
+        facts = [(part, "f") for part in (block.shape, *block.remarks, _scale(block, sheet, page)) if part]
         yield _line([(f"{number} {block.title}", "b"), *((f, "") for f in block.formulas), *facts])
         yield _flow(list(_matrices(block, sheet, page)))
     if sheet.elided:
         yield _line([(sheet.elided, "f")])
     if sheet.checks is not None:
         yield _line([("".join(s.text for s in item), "f") for item in check_line(sheet.checks, page)])
+
+
+def _scale(block: Block, sheet: Sheet, page: Terminal) -> str:
+    """Say how weights are drawn, where the head of the page does not."""
+    drawn = any(m.kind is Kind.WEIGHTS and is_drawn(m, page, full=sheet.full) for m in block.matrices)
+    said = page.scale is None and (drawn or block.heads)
+    return f"pictures: {scale_said(OF_WEIGHTS, page, 'weight')}" if said else ""
 
 
 def _matrices(block: Block, sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
@@ -132,7 +139,8 @@ def _squares(matrix: Matrix, setting: Setting) -> _Drawing:
     """Draw a matrix without numbers, the largest of each square where there are very many."""
     picture = draw(matrix, setting.limits.get(matrix.name, 0.0))
     size = max(_SQUARE, _SMALL // max(picture.numbers.shape))
-    said = "  ".join(filter(None, (f"{matrix.symbol} {matrix.part}", *_said(matrix, picture, setting))))
+    ends = "" if picture.limit is None else f"±{setting.forms[matrix.name](picture.limit)}"
+    said = " · ".join(filter(None, (f"{matrix.symbol} {matrix.part}".strip(), ends, picture.squares())))
     body = [_label(0, 14, said, "b")]
     for (i, j), number in np.ndenumerate(picture.numbers):
         color = picture.color(float(number), setting.terminal)
@@ -141,15 +149,6 @@ def _squares(matrix: Matrix, setting: Setting) -> _Drawing:
             body.append(_rectangle((j * size, _ROW + i * size), (size, size), color, named))
     rows, columns = picture.numbers.shape
     return _Drawing(max(columns * size, cells(said) * _COLUMN), _ROW + rows * size, "".join(body))
-
-
-def _said(matrix: Matrix, picture: Picture, setting: Setting) -> Iterator[str]:
-    """Say what the squares and the colours of a picture stand for."""
-    yield picture.squares()
-    if picture.limit is not None:
-        yield f"±{setting.forms[matrix.name](picture.limit)}"
-    if setting.terminal.scale is None:  # the head of the page says another one
-        yield picture.scale_said(setting.terminal)
 
 
 def _name(matrix: Matrix, place: tuple[int, int]) -> str:
