@@ -51,12 +51,12 @@ COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
 
 
-def one_of(option: str, choices: Collection[str], text: str) -> Any:
-    """Declare an option that takes one of a table's words."""
+def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> Any:
+    """Declare an option that takes one of a table's words; a hint follows the refusal of another."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
-            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}")
+            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}{hint}")
         return value
 
     return typer.Option(
@@ -246,7 +246,12 @@ class Output:
     palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
     scale: Annotated[
         str | None,
-        one_of("--scale", SCALES, "Colour by size.  [default: linear, but sqrt in pictures of weights]"),
+        one_of(
+            "--scale",
+            SCALES,
+            "Colour by size.  [default: linear, but sqrt in pictures of weights]",
+            hint="; the scale of the scores is --set scale=…",
+        ),
     ] = None
     width: Annotated[
         int | None,
