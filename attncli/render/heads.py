@@ -88,10 +88,8 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
 
 def _name(caption: str, picture: Picture, setting: Setting, more: str = "") -> Box:
     """Say what a picture is of, and what its squares stand for."""
-    rest = "  ".join(filter(None, (more, picture.squares())))
-    spans = (Span(caption, bold=True), Span("  " if caption and rest else ""))
-    line = (*spans, Span(spell(rest, setting.terminal), "faint"))
-    return Box((line,)) if caption or rest else Box(())
+    rest = (Span(spell(text, setting.terminal), "faint") for text in (more, picture.squares()))
+    return wrapped([(span,) for span in (Span(caption, bold=True), *rest) if span.text], setting.width)
 
 
 def _spread(matrix: Matrix) -> str:
