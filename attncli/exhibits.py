@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from attncli.compute import Result
 from attncli.core.attention import bias_of
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
@@ -59,8 +60,7 @@ _STARTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exhibit:
+class Exhibit(Frozen, kw_only=True):
     """An array with all that is said of it.
 
     Args:

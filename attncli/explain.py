@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.provenance import Traced, given
 from attncli.trace import Array, Record, Trace
 
@@ -24,8 +24,7 @@ _LINES = 40
 _ENDS = 3  # numbers of a long value that are shown from each end
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+class Step(Frozen, kw_only=True):
     """How one cell came about.
 
     Args:
@@ -43,8 +42,7 @@ class Step:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Frozen):
     """What a weight hands on to its query.
 
     Args:
@@ -56,8 +54,7 @@ class Share:
     numbers: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Explanation(Frozen, kw_only=True):
     """The arithmetic behind a cell.
 
     Args:

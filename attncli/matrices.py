@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.compute import Result
 from attncli.core.inputs import Inputs
@@ -17,6 +17,9 @@ from attncli.observe import kept_pairs
 from attncli.parts import Part, Parts
 from attncli.sheet import Kind, Matrix, Mixture, Numbers, Side, View
 from attncli.text import quote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LOGITS", "Desk"]
 

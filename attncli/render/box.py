@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from attncli.frozen import Frozen
 from attncli.render.ink import Line, Span, cells, pad
 
 __all__ = ["Box", "beside", "indent", "packed", "stacked", "wrapped"]
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Frozen):
     """A rectangle of text.
 
     Args:

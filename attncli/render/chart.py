@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.columns import Setting
@@ -21,8 +22,7 @@ __all__ = ["Cell", "Chart", "Row", "chart_of", "charts", "document_terminal"]
 _LONGEST = 40  # cells of a label
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Frozen):
     """A number as it is written.
 
     Args:
@@ -38,8 +38,7 @@ class Cell:
     faint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Frozen):
     """A row of a chart.
 
     Args:
@@ -53,8 +52,7 @@ class Row:
     places: tuple[tuple[int, int] | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Frozen):
     """A matrix, ready to be set.
 
     Args:

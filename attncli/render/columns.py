@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.digits import BLANK, FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
@@ -24,8 +24,7 @@ _READ = 16  # so many keys have words beside their numbers
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Frozen, kw_only=True):
     """How the matrices of a block are set.
 
     Args:
@@ -56,8 +55,7 @@ class Setting:
         return min(20, self.width // 4) if self.terminal.interactive else 40
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Frozen):
     """One column of a table, not yet padded.
 
     Args:

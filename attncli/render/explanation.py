@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from attncli.arithmetic import EXACT, Cell, Style, asides, reads, write
 from attncli.exhibits import title_of
 from attncli.explain import Explanation, Share, Step
+from attncli.frozen import Frozen
 from attncli.headline import facts
 from attncli.render.box import Box, indent, stacked, wrapped
 from attncli.render.digits import Form
@@ -80,8 +80,7 @@ def explanation_text(explanation: Explanation, style: Style, terminal: Terminal)
     return "".join(paint(line, terminal) + "\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pen:
+class _Pen(Frozen):
     """What every line of an explanation is written with."""
 
     explanation: Explanation
@@ -141,7 +140,7 @@ def _items(name: Line, rest: Line, widest: int) -> list[Line]:
     """Part a line into pieces that are not broken: the name, each term, and the number at the end."""
     items: list[Line] = [(Span(" " * (widest - cells(name))), *name)]
     first, *last = rest
-    items += [(replace(first, text=term),) for term in _terms(first.text)]
+    items += [(first._replace(text=term),) for term in _terms(first.text)]
     return [*items, tuple(last)] if last else items
 
 

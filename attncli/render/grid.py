@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from attncli.frozen import Frozen
 from attncli.render.box import Box, stacked
 from attncli.render.columns import Column, Setting, columns
 from attncli.render.elide import shown_rows
@@ -21,8 +22,7 @@ _GROUP_GAP = 2
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Group:
+class _Group(Frozen):
     """Columns of one matrix, or as many of them as fit, under a caption."""
 
     caption: Line
@@ -151,9 +151,8 @@ def _heads(group: _Group, level: int) -> Line:
 
 
 def _row(group: _Group, i: int) -> Line:
-    return tuple(
-        replace(column.cells[i], text=_right(column.cells[i].text, column.width)) for column in group.columns
-    )
+    row = ((column.cells[i], column.width) for column in group.columns)
+    return tuple(cell._replace(text=_right(cell.text, width)) for cell, width in row)
 
 
 def _right(text: str, width: int) -> str:

@@ -5,8 +5,7 @@ The one module that Rich is used in: for the width of characters and the codes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 from rich.color import Color, ColorSystem
@@ -20,8 +19,7 @@ __all__ = ["Line", "Role", "Span", "cells", "cut", "pad", "paint"]
 Role = Literal["plain", "faint", "formula", "badge", "good", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of a line.
 
     Args:
@@ -104,7 +102,7 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
         spans.pop()
     if spans and not spans[-1].heat and spans[-1].role != "badge":
         last = spans[-1]
-        spans[-1] = replace(last, text=last.text.rstrip(" "))
+        spans[-1] = last._replace(text=last.text.rstrip(" "))
     return spans
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.box import Box
 from attncli.render.colors import RGB, SCALES, eased, share_color, signed_color
 from attncli.render.ink import Line, Span, cells, pad
@@ -24,8 +25,7 @@ _SHADES = {True: " ░▒▓█", False: " .:+#"}  # by whether there is more th
 _LEGEND = 12  # cells
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Frozen):
     """Numbers that are drawn rather than written.
 
     Args:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.chart import Cell, Chart, chart_of, document_terminal
 from attncli.render.checks import check_line
@@ -32,8 +32,7 @@ _SQUARE, _SMALL = 6, 150  # pixels of a weight without its number, and of a pict
 _WIDTH, _EDGE, _GAP = 960, 16, 28
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(Frozen):
     """A part of the page: its size in pixels, and its elements with a corner at (0, 0)."""
 
     width: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -126,5 +125,7 @@ def _next(sheet: Sheet) -> list[str]:
     source, cell = sheet.source, sheet.example
     if source in {"", "-"} or source.startswith("<") or visible(source) != source:
         return []
+    import shlex  # noqa: PLC0415  (a pipe shows no commands)
+
     words = {"file": shlex.quote(source), "cell": shlex.quote(cell)}
     return [command.format(**words) for command in NEXT if cell or "{cell}" not in command]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from attncli.frozen import Frozen
 
 __all__ = ["Terminal"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Terminal:
+class Terminal(Frozen, kw_only=True):
     """Where a rendered text goes.
 
     Args:
