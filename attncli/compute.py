@@ -13,10 +13,11 @@ from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
 from attncli.observe import observe
+from attncli.pieces import Pieces
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.trace import Array, Record, Trace
+from attncli.trace import Array, Record, Trace, at_once
 
 if TYPE_CHECKING:
     from attncli.streamed import Progress
@@ -106,7 +107,9 @@ def compute(
     chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
     chosen.require()
     cast = _cast(session, precision, recast)
-    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast)
+    # What takes the place of a result is known for all of it only.
+    run = at_once if recast or session.backend != "numpy" else Pieces()
+    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast, run=run)
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         there = resolved.inputs.map_parts(taking(session, precision))
         fused = _run(chosen, there, session, trace, progress)
@@ -191,7 +194,7 @@ def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress:
         from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
 
         return attend_streamed(inputs, trace, engine_for(session, progress))
-    attend(inputs, trace)
+    attend(inputs, trace, looks=session.backend == "numpy")
     return False
 
 

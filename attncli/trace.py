@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, Generic, ParamSpec, TypeAlias, cast
 
 __all__ = [
     "STAGES",
     "Array",
+    "Call",
     "Caller",
     "Detail",
     "Record",
@@ -56,7 +58,7 @@ class Detail:
         symbol: Its symbol in tables.
         formula: Template over the parameters of its stage and ``result``.
         axes: Names of its axes.
-        function: Computes it from parameters of the stage, by name, and ``result``.
+        function: Computes it from parameters of the stage, ``result`` and the details before it, by name.
     """
 
     name: str
@@ -71,11 +73,16 @@ class Detail:
         return "key" in self.axes
 
     def __call__(self, inputs: Mapping[str, Array]) -> Array | None:
-        """Compute the detail from what went into its stage, by name; None where that lacks something."""
-        wanted = inspect.signature(self.function).parameters.values()
+        """Compute the detail from what there is, by name; None where that lacks something."""
+        wanted = _parameters(self.function)
         if any(each.default is each.empty and inputs.get(each.name) is None for each in wanted):
             return None
         return self.function(**{each.name: inputs.get(each.name) for each in wanted})
+
+
+@cache  # a long run asks for every piece
+def _parameters(function: Callable[..., Array]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,8 @@ class Stage(Generic[P]):
         latex: The formula for LaTeX, over the same parameters.
         source: Where the step was published.
         function: The computation.
+        by_row: Whether a row of the result is made of the same row of what goes in, so that rows can be
+            computed some at a time.
         details: Numbers that belong to it, by name.
         variants: Other ways to the same stage.
     """
@@ -101,6 +110,7 @@ class Stage(Generic[P]):
     latex: str
     source: str
     function: Callable[P, Array]
+    by_row: bool = False
     details: dict[str, Detail] = field(default_factory=dict)
     variants: list[Stage[...]] = field(default_factory=list)
 
@@ -118,7 +128,17 @@ class Stage(Generic[P]):
 
         def declare(function: Callable[Q, Array]) -> Stage[Q]:
             made = _declared(
-                Stage(self.name, self.symbol, self.axes, formula, latex, source, function, self.details)
+                Stage(
+                    self.name,
+                    self.symbol,
+                    self.axes,
+                    formula,
+                    latex,
+                    source,
+                    function,
+                    self.by_row,
+                    self.details,
+                )
             )
             self.variants.append(cast("Stage[...]", made))
             return made
@@ -142,7 +162,7 @@ STAGES: dict[str, Stage[...]] = {}
 
 
 def stage(
-    name: str, *, symbol: str, axes: str, formula: str, latex: str, source: str
+    name: str, *, symbol: str, axes: str, formula: str, latex: str, source: str, by_row: bool = False
 ) -> Callable[[Callable[P, Array]], Stage[P]]:
     """Declare a function as a stage.
 
@@ -154,7 +174,7 @@ def stage(
     def declare(function: Callable[P, Array]) -> Stage[P]:
         if name in STAGES:
             raise TypeError(f"stage {name!r} needs a name of its own: there is one already")
-        made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function)
+        made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function, by_row)
         STAGES[name] = cast("Stage[...]", _declared(made))
         return made
 
@@ -203,6 +223,40 @@ def _bare(value: Any) -> Any:
     return value.array if isinstance(value, Value) else value
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A stage and what goes into it, to be run on all of it or on some rows.
+
+    Args:
+        stage: The stage.
+        inputs: Its arguments by name.
+        kept: Whether the result is kept.
+        details: The details that are wanted with it.
+        cast: Applied to the result.
+    """
+
+    stage: Stage[...]
+    inputs: Mapping[str, Any]
+    kept: bool
+    details: tuple[Detail, ...]
+    cast: Callable[[Array], Array]
+
+    def __call__(self, inputs: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
+        """Run the stage on its inputs, or on some rows of them; return the result and the details."""
+        known = {**inputs, "result": self.cast(self.stage.function(**inputs))}
+        details = {}
+        for detail in self.details:
+            array = detail(known)
+            if array is not None:
+                known[detail.name] = details[detail.name] = array
+        return known["result"], details
+
+
+def at_once(call: Call) -> tuple[Array, dict[str, Array]]:
+    """Run a stage on all that goes into it."""
+    return call(call.inputs)
+
+
 class Trace:
     """Calls stages and keeps what each returned.
 
@@ -212,6 +266,7 @@ class Trace:
         large_details: Also compute the details with a number for each query and key.
         cast: Applied to the name of every stage and its result: the rounding of a precision that
             the arrays themselves lack.
+        run: Runs a stage: at once, or in whatever way suits the library.
     """
 
     def __init__(
@@ -220,13 +275,15 @@ class Trace:
         *,
         keep: Collection[str] | None = None,
         large_details: bool = False,
-        cast: Callable[[str, Array], Array] | None = None,
+        cast: Callable[[str, Array], Array] = lambda _, array: array,
+        run: Callable[[Call], tuple[Array, dict[str, Array]]] = at_once,
     ) -> None:
         self.records: dict[str, Record] = {}
         self._absent = {"batch", "head"} - set(axes)
         self._keep = keep
         self._large_details = large_details
         self._cast = cast
+        self._run = run
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records.values())
@@ -240,18 +297,17 @@ class Trace:
         given = inspect.signature(stage.function).bind(*args, **kwargs)
         given.apply_defaults()
         inputs = {name: _bare(value) for name, value in given.arguments.items()}
-        call = cast("Callable[..., Array]", stage.function)  # bound by name, which P cannot say
-        result = call(**inputs)
-        if self._cast:
-            result = self._cast(stage.name, result)
         kept = self._keep is None or stage.name in self._keep
+        wanted = (each for each in stage.details.values() if self._large_details or not each.large)
+        call = Call(stage, inputs, kept, tuple(wanted) if kept else (), partial(self._cast, stage.name))
+        result, details = self._run(call)
         self.records[stage.name] = Record(
             stage,
             result if kept else None,
             tuple(result.shape),
             tuple(axis for axis in stage.axes if axis not in self._absent),
             spell(stage.formula, given.arguments),
-            self._details(stage, {**inputs, "result": result}) if kept else {},
+            details,
         )
         return Value(result, stage.symbol)
 
@@ -274,11 +330,6 @@ class Trace:
         self.records[name] = replace(
             self.records[name], shape=shape, array=array if kept else None, details=details or {}
         )
-
-    def _details(self, stage: Stage[...], inputs: Mapping[str, Array]) -> dict[str, Array]:
-        wanted = (each for each in stage.details.values() if self._large_details or not each.large)
-        made = {detail.name: detail(inputs) for detail in wanted}
-        return {name: array for name, array in made.items() if array is not None}
 
 
 def spell(formula: str, values: Mapping[str, Value | Any]) -> str:

@@ -32,8 +32,9 @@ MAY_IMPORT = {
     "memory": "errors",
     "plan": "core memory trace",
     "streamed": "core backends trace",
-    "observe": "core trace problem errors text",
-    "compute": "resolve core backends observe plan streamed trace problem errors",
+    "pieces": "core trace",
+    "observe": "core pieces trace problem errors text",
+    "compute": "resolve core backends observe pieces plan streamed trace problem errors",
     "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
@@ -44,7 +45,7 @@ MAY_IMPORT = {
     "headline": "compute core",
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
-    "selfcheck": "compute observe sheet trace",
+    "selfcheck": "compute observe pieces sheet trace",
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
