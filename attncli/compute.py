@@ -104,12 +104,16 @@ def compute(
     precision = precisions(problem)
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
-    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
+    pieces = session.backend == "numpy" and not recast  # what takes a result's place is all of it
+    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details, pieces=pieces)
     chosen.require()
-    cast = _cast(session, precision, recast)
-    # What takes the place of a result is known for all of it only.
-    run = at_once if recast or session.backend != "numpy" else Pieces()
-    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast, run=run)
+    trace = Trace(
+        resolved.inputs.axes,
+        keep=keep,
+        large_details=large_details,
+        cast=_cast(session, precision, recast),
+        run=Pieces() if pieces else at_once,
+    )
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         there = resolved.inputs.map_parts(taking(session, precision))
         fused = _run(chosen, there, session, trace, progress)
@@ -141,8 +145,9 @@ def plan(
 ) -> Plan:
     """Say how a problem would be computed and what that takes; the arguments are those of `compute`."""
     precision = precisions(problem)
-    open_backend(backend, device, widest(precision))
-    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details)
+    session = open_backend(backend, device, widest(precision))
+    pieces = session.backend == "numpy"
+    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details, pieces=pieces)
 
 
 def precisions(problem: Problem) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from attncli.core.inputs import Drawn
 from attncli.core.tiles import ALL, cut, spans
 from attncli.trace import Call
 
@@ -63,4 +64,4 @@ def pieces(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
 
 
 def _part(value: Any, piece: tuple[slice, ...]) -> Any:
-    return cut(value, *piece, ALL) if isinstance(value, np.ndarray) else value
+    return cut(value, *piece, ALL) if isinstance(value, np.ndarray | Drawn) else value

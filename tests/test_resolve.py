@@ -11,10 +11,11 @@ import pytest
 from attncli.compute import compute
 from attncli.core.inputs import Inputs
 from attncli.errors import InputError
-from attncli.problem import Mask, Problem
+from attncli.problem import Dropout, Mask, Problem
 from attncli.resolve import resolve
+from attncli.resolve.drawing import drawn_to_stay
 from attncli.trace import Value
-from tests.computed import stage
+from tests.computed import array_of, stage
 
 
 def some(*shape: int) -> np.ndarray:
@@ -626,3 +627,26 @@ def test_scores_are_capped_and_biased_wherever_the_problem_starts(start: dict[st
     )
     before = stage("softcapped", **start, softcap=2.0, bias=bias, bias_position="before_softcap")
     np.testing.assert_allclose(before, 2 * np.tanh((X + bias) / 2), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 7), (2, 3, 4, 9)])
+def test_dropout_draws_what_numpy_draws_from_the_seed(shape: tuple[int, ...]) -> None:
+    """Whole or in part, the weights that stay are those of numpy.random.default_rng, wherever a part begins."""
+    wanted = np.random.default_rng(7).random(shape) >= 0.3
+    drawn = drawn_to_stay(7, 0.3, shape)
+    np.testing.assert_array_equal(drawn.now(), wanted)
+    for start, stop in ((0, 1), (1, 3), (1, None), (-1, None)):
+        part = (slice(start, stop),) * len(shape)
+        np.testing.assert_array_equal(drawn[part].now(), wanted[part])
+        first = (slice(0, 1),) * len(shape)
+        np.testing.assert_array_equal(drawn[part][first].now(), wanted[part][first])
+
+
+def test_dropout_of_a_batch_with_heads_is_one_draw() -> None:
+    """Batch, head, query and key follow one another in the draw."""
+    problem = Problem(
+        Q=some(2, 3, 4, 2), K=some(2, 3, 5, 2), V=some(2, 3, 5, 2), dropout=Dropout(p=0.5, seed=3)
+    )
+    stayed = array_of(compute(problem), "dropped") != 0
+    weights = array_of(compute(problem), "weights") != 0
+    np.testing.assert_array_equal(stayed, weights & (np.random.default_rng(3).random((2, 3, 4, 5)) >= 0.5))

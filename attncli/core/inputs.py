@@ -10,7 +10,7 @@ from typing import Any
 from attncli.core import masks
 from attncli.trace import Array, Value
 
-__all__ = ["LATE_INPUTS", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
+__all__ = ["LATE_INPUTS", "Drawn", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
 
 LATE_INPUTS = {"sink": "softmax", "w_o": "pv", "b_o": "pv"}
 """The inputs that come in after the part qk, and the part that they come in at."""
@@ -64,11 +64,44 @@ class Similarity:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """An array that is made where somebody looks, and is the same whatever part that is.
+
+    Args:
+        draw: Makes a part, given which indices it takes on each axis.
+        part: The part that this is.
+        convert: Takes it to the array library in use.
+    """
+
+    draw: Callable[[tuple[range, ...]], Array]
+    part: tuple[range, ...]
+    convert: Callable[[Array], Array] = lambda array: array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How long each axis is."""
+        return tuple(map(len, self.part))
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.part)
+
+    def __getitem__(self, index: tuple[slice, ...]) -> Drawn:
+        return replace(self, part=tuple(axis[some] for axis, some in zip(self.part, index, strict=True)))
+
+    def now(self) -> Array:
+        """Make it."""
+        return self.convert(self.draw(self.part))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dropout:
     """Which weights stay, and by what the rest is made up for.
 
     Args:
-        drawn: True where a weight stays; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        drawn: True where a weight stays, an array or a `Drawn`; broadcasts to
+            ``(batch, head, seq_q, seq_k)``.
         keep_rate: 1 − p; None leaves the sizes as they are.
     """
 
@@ -223,6 +256,8 @@ class Inputs:
 def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
     if hasattr(part, "dtype"):
         return convert(part, symbol)
+    if isinstance(part, Drawn):
+        return replace(part, convert=lambda array: convert(part.convert(array), symbol))
     if isinstance(part, tuple):
         return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from attncli.core.inputs import Drawn
 from attncli.core.namespace import namespace
 from attncli.trace import Array, Scalar, stage
 
@@ -160,9 +161,10 @@ def renormalized(parts: Array) -> Array:
     source="Srivastava et al. 2014, in its inverted form",
     by_row=True,
 )
-def dropped(weights: Array, drawn: Array, keep_rate: Scalar | None = None) -> Array:
+def dropped(weights: Array, drawn: Array | Drawn, keep_rate: Scalar | None = None) -> Array:
     """Drop weights at random and enlarge the rest, as training does."""
-    kept = namespace(weights).where(drawn, weights, 0.0)
+    stays = drawn.now() if isinstance(drawn, Drawn) else drawn
+    kept = namespace(weights).where(stays, weights, 0.0)
     return kept if keep_rate is None else kept / keep_rate
 
 
