@@ -605,6 +605,25 @@ def test_labels_that_fit_the_keys_only_are_noted() -> None:
     assert note == "tokens label the 3 keys, since there is 1 query"
 
 
+@pytest.mark.parametrize(
+    ("keys", "unused"),
+    [
+        ({"X": X, "mask_fill": -1e9}, "mask_fill"),
+        ({"X": X, "fully_masked": "nan"}, "fully_masked"),
+        ({"X": X, "said": frozenset({"fully_masked"})}, "fully_masked"),
+        ({"X": X, "mask_fill": -1e9, "fully_masked": "nan"}, "mask_fill and fully_masked"),
+        ({"masked": some(2, 2), "mask_fill": -1e9, "fully_masked": "nan"}, "mask_fill"),
+        ({"X": X, "mask": Mask(causal=True), "mask_fill": -1e9, "fully_masked": "nan"}, ""),
+        ({"X": X, "like": "jax"}, ""),
+        ({"X": X}, ""),
+    ],
+)
+def test_what_waits_for_a_mask_is_noted(keys: dict[str, Any], unused: str) -> None:
+    """A key that only a mask gives a meaning does not go by in silence where there is none."""
+    notes = [each for each in resolve(Problem(**keys)).notes if not each.startswith("like")]
+    assert notes == ([f"there is no mask for {unused} to act on"] if unused else [])
+
+
 def test_a_square_weight_is_noted_with_its_reading() -> None:
     """Only where shape cannot tell, and the reading matters, is there one note for all weights."""
     square, symmetric = some(4, 4), np.eye(4)
