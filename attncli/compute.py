@@ -17,7 +17,7 @@ from attncli.pieces import Pieces
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.trace import Array, Record, Trace, at_once
+from attncli.trace import Array, Record, Run, Trace, at_once
 
 if TYPE_CHECKING:
     from attncli.streamed import Progress
@@ -83,6 +83,7 @@ def compute(
     keep: Collection[str] | None = None,
     large_details: bool = False,
     recast: Recast | None = None,
+    run: Run | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Compute every stage of a problem.
@@ -95,6 +96,7 @@ def compute(
         large_details: Also keep the details with a number for each query and key.
         recast: Given the name of each stage and its result, an array of the backend; what it returns
             takes the place of the result, there and in all stages after it.
+        run: Runs each stage; None runs it in the way that suits the library.
         progress: Is told how far it is.
 
     Raises:
@@ -104,7 +106,7 @@ def compute(
     precision = precisions(problem)
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
-    pieces = session.backend == "numpy" and not recast  # what takes a result's place is all of it
+    pieces = session.backend == "numpy" and not (recast or run)  # which see a result as a whole
     chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details, pieces=pieces)
     chosen.require()
     trace = Trace(
@@ -112,7 +114,7 @@ def compute(
         keep=keep,
         large_details=large_details,
         cast=_cast(session, precision, recast),
-        run=Pieces() if pieces else at_once,
+        run=Pieces() if pieces else run or at_once,
     )
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         there = resolved.inputs.map_parts(taking(session, precision))

@@ -22,6 +22,7 @@ __all__ = [
     "Caller",
     "Detail",
     "Record",
+    "Run",
     "Scalar",
     "Stage",
     "Trace",
@@ -99,6 +100,7 @@ class Stage(Generic[P]):
         function: The computation.
         by_row: Whether a row of the result is made of the same row of what goes in, so that rows can be
             computed some at a time.
+        sums: Whether its numbers are sums of products, over the last axis of its first argument.
         details: Numbers that belong to it, by name.
         variants: Other ways to the same stage.
     """
@@ -111,6 +113,7 @@ class Stage(Generic[P]):
     source: str
     function: Callable[P, Array]
     by_row: bool = False
+    sums: bool = False
     details: dict[str, Detail] = field(default_factory=dict)
     variants: list[Stage[...]] = field(default_factory=list)
 
@@ -137,6 +140,7 @@ class Stage(Generic[P]):
                     source,
                     function,
                     self.by_row,
+                    self.sums,
                     self.details,
                 )
             )
@@ -162,7 +166,15 @@ STAGES: dict[str, Stage[...]] = {}
 
 
 def stage(
-    name: str, *, symbol: str, axes: str, formula: str, latex: str, source: str, by_row: bool = False
+    name: str,
+    *,
+    symbol: str,
+    axes: str,
+    formula: str,
+    latex: str,
+    source: str,
+    by_row: bool = False,
+    sums: bool = False,
 ) -> Callable[[Callable[P, Array]], Stage[P]]:
     """Declare a function as a stage.
 
@@ -174,7 +186,7 @@ def stage(
     def declare(function: Callable[P, Array]) -> Stage[P]:
         if name in STAGES:
             raise TypeError(f"stage {name!r} needs a name of its own: there is one already")
-        made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function, by_row)
+        made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function, by_row, sums)
         STAGES[name] = cast("Stage[...]", _declared(made))
         return made
 
@@ -252,6 +264,10 @@ class Call:
         return known["result"], details
 
 
+Run: TypeAlias = Callable[[Call], tuple[Array, dict[str, Array]]]
+"""Runs a stage: returns its result and its details."""
+
+
 def at_once(call: Call) -> tuple[Array, dict[str, Array]]:
     """Run a stage on all that goes into it."""
     return call(call.inputs)
@@ -276,7 +292,7 @@ class Trace:
         keep: Collection[str] | None = None,
         large_details: bool = False,
         cast: Callable[[str, Array], Array] = lambda _, array: array,
-        run: Callable[[Call], tuple[Array, dict[str, Array]]] = at_once,
+        run: Run = at_once,
     ) -> None:
         self.records: dict[str, Record] = {}
         self._absent = {"batch", "head"} - set(axes)
