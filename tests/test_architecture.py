@@ -20,7 +20,8 @@ MAY_IMPORT = {
     "__init__": "python version",  # python when somebody asks for what is in it
     "text": "",
     "errors": "text",
-    "trace": "",
+    "stage": "",
+    "trace": "stage",
     "keys": "",
     "presets": "",
     "records": "keys",
@@ -80,7 +81,7 @@ MAY_IMPORT = {
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""
 
-WITHOUT_LIBRARIES = ("text", "errors", "trace", "problem", "core")
+WITHOUT_LIBRARIES = ("text", "errors", "stage", "trace", "problem", "core")
 """Rooms that are imported before anybody knows whether an array library will be needed."""
 
 

@@ -23,7 +23,7 @@ AXES = {"batch", "head", "query", "key", "dim"}
 @pytest.fixture
 def no_new_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test declare stages without leaving them behind."""
-    monkeypatch.setattr("attncli.trace.STAGES", dict(STAGES))
+    monkeypatch.setattr("attncli.stage.STAGES", dict(STAGES))
 
 
 def declare(function: Any, name: str = "halved") -> Stage[...]:
