@@ -63,7 +63,8 @@ class Side:
     Args:
         label: What it is.
         values: ``(rows,)``.
-        spare: Whether it may go where there is no room for it, because the self-check says it too.
+        spare: Whether it may go where there is no room for it, because its row or the self-check says
+            it too.
     """
 
     label: str
