@@ -54,7 +54,12 @@ def explain(
 
 @expand
 def show(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="Results: .json, .jsonl, .npz, .safetensors; - is JSON from standard input."
+        ),
+    ],
     *,
     look: Look,
     output: Output,
@@ -64,18 +69,19 @@ def show(
     ] = None,
 ) -> None:
     """Read, write."""
-    from attncli.readers import load, located  # noqa: PLC0415
-    from attncli.stored import stored_result  # noqa: PLC0415
+    from attncli.readers import located  # noqa: PLC0415
+    from attncli.stored import load_result, only, stored_result  # noqa: PLC0415
 
     delivery = Delivery(output, files)
-    view = look.view(batch)
-    problems = [problem for name in files for problem in load(name)]
+    view = delivery.fit(look.view(batch))
+    problems = [problem for name in files for problem in load_result(name)]
     delivery.spare(file for problem in problems for file in problem.origin.files)
     results = []
     for problem in problems:
         with located(problem.origin):
-            results.append(stored_result(problem))
-            all_there(results[-1], view.stages or ())
+            result = stored_result(problem)
+            all_there(result, view.stages or ())
+            results.append(only(result, view.stages))
     delivery.write(results, view)
 
 
@@ -97,7 +103,12 @@ has a comma in it, is written in quotes: weights["2","a,b"].""",
   attn random --seq 3 --dim 4 -q -o small.json
   attn show small.json
   attn show small.json --stages weights --format markdown
-  attn show small.json -o small.svg""",
+  attn show small.json -o small.svg
+  attn show small.json -o small.npz
+  attn show small.npz --head 0
+
+A result is what attn compute wrote with -o as .json, .jsonl, .npz or .safetensors; each of them is a problem
+file too. Arrays that another program wrote are shown by the stages that their names mean, without formulas.""",
 }
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, Place
 from attncli.problem import Problem, keys
-from attncli.readers import json_tree, npy, npz, safetensors_file
+from attncli.readers import archived, json_tree, npy, npz, safetensors_file
 from attncli.readers.nested import floats
 from attncli.readers.opening import decode, os_fault, read_bytes
 from attncli.text import quote
 
-__all__ = ["ALIASES", "Dump", "is_result", "read_result"]
+__all__ = ["ALIASES", "Dump", "is_bare", "is_result", "read_result"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -128,6 +128,15 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
     )
 
 
+def is_bare(name: str) -> bool:
+    """Tell whether a file holds arrays and nothing that says what problem they are of.
+
+    Raises:
+        InputError: It cannot be read as what its name says that it is.
+    """
+    return pathlib.Path(name).suffix.lower() in _READERS and not archived.has_document(name)
+
+
 def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]]]:
     """List what a file holds, with its precisions, and return what reads one of them."""
     file = pathlib.Path(name)
@@ -135,6 +144,8 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
     if suffix in _READERS:
         dtypes, read = _READERS[suffix]
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
+        if archived.has_document(name):
+            found = _stages_of(name, found)
         return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,)))
     if suffix != ".json":
         raise InputError(
@@ -153,10 +164,27 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
                 fix="write it as nested lists",
                 place=Place(name),
             )
-    stated = tree.get("meta", {}).get("dtype") if isinstance(tree.get("meta"), dict) else None
-    precision = stated if stated in _PRECISIONS else "float64"
+    precision = _stated(tree) or "float64"
     lists = [member for member, value in arrays.items() if isinstance(value, list)]
     return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member])
+
+
+def _stages_of(name: str, found: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what a result's own document says is no stage, and take precisions from there."""
+    tree, where = archived.placed(name)
+    stated = _stated(tree)
+    return {
+        member: stated or precision
+        for member, precision in found.items()
+        if where.get(member, ("stages",))[0] == "stages"
+    }
+
+
+def _stated(tree: Mapping[str, Any]) -> str | None:
+    """Return the precision that a result says it was computed in, where that is one for all stages."""
+    meta = tree.get("meta")
+    stated = meta.get("dtype") if isinstance(meta, dict) else None
+    return stated if isinstance(stated, str) and stated in _PRECISIONS else None
 
 
 def _numbers(name: str, member: str, array: NDArray[Any]) -> NDArray[Any]:
