@@ -99,13 +99,19 @@ def is_result(name: str) -> bool:
     return suffix == ".json" and pathlib.Path(name).is_file() and "stages" in _tree(name)
 
 
-def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | None = None) -> Dump:
+_MAP = "--map NAME=weights says which stage an array is"
+
+
+def read_result(
+    name: str, stages: Collection[str], named: Mapping[str, str] | None = None, *, fix: str = _MAP
+) -> Dump:
     """Read the arrays of a result.
 
     Args:
         name: An .npz, .npy, .safetensors or .json file.
         stages: Names of the stages that there are to compare with.
         named: The stage that an array is, by the array's name, where that does not say it.
+        fix: What to do where no name says it.
 
     Raises:
         InputError: The file cannot be read, or none of its arrays is a stage.
@@ -117,7 +123,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
     except InputError as error:
         error.place = error.place or Place(name)
         raise
-    chosen = _chosen(name, there, stages, named or {})
+    chosen = _chosen(name, there, stages, named or {}, fix)
     known = {key.name for key in keys(Problem)}
     spare = [each for each in there if each not in chosen.values() and each not in known]
     return Dump(
@@ -220,7 +226,7 @@ def _precision(dtype: str) -> str:
 
 
 def _chosen(
-    name: str, there: Collection[str], stages: Collection[str], named: Mapping[str, str]
+    name: str, there: Collection[str], stages: Collection[str], named: Mapping[str, str], fix: str
 ) -> dict[str, str]:
     """Find the array that is each stage."""
     for member, stage in named.items():
@@ -246,7 +252,7 @@ def _chosen(
         raise InputError(
             "none of its arrays has the name of a stage",
             context=f"it holds {', '.join(map(quote, there)) or 'no arrays'}; the stages are {', '.join(stages)}",
-            fix="--map NAME=weights says which stage an array is",
+            fix=fix,
             place=Place(name),
         )
     return {stage: chosen[stage] for stage in stages if stage in chosen}

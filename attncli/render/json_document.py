@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from attncli.compute import Result
-from attncli.problem import Expected, Problem, Variant, keys
+from attncli.problem import SCHEMA, Expected, Problem, Variant, keys
 from attncli.render.json_text import json_text
 from attncli.selfcheck import count_nan, self_check
 from attncli.trace import Record
 from attncli.version import __version__
 
 __all__ = ["document", "render_json"]
-
-SCHEMA = "attn/1"
 
 
 def render_json(result: Result, *, indent: bool = False, ascii_only: bool = False) -> Iterator[str]:

@@ -38,7 +38,7 @@ def load_result(name: str) -> list[Problem]:
     """
     if not is_bare(name):
         return load(name)
-    dump = read_result(name, list(STAGES))
+    dump = read_result(name, list(STAGES), fix="give the arrays the names of stages, such as weights")
     return [Problem(stages=dump.arrays, meta={"notes": [*dump.notes]}, origin=Source(name=name))]
 
 
@@ -73,11 +73,12 @@ def only(result: Result, stages: Collection[str] | None) -> Result:
     """Leave out of a result the numbers of all stages but some; None leaves all, as in `compute`."""
     if stages is None:
         return result
-    records = (
-        each if each.stage.name in stages else replace(each, array=None, details={})
-        for each in result.records
-    )
-    return replace(result, records=tuple(records))
+
+    def left(record: Record) -> Record:
+        dropped = record.array is not None and record.stage.name not in stages
+        return replace(record, array=None, details={}) if dropped else record
+
+    return replace(result, records=tuple(map(left, result.records)))
 
 
 def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> Result:
