@@ -14,10 +14,10 @@ _COMPARED = {"dot": "QKᵀ", "cosine": "cos(Q, K)", "general": "QWKᵀ", "additi
 def formula(result: Result) -> str:
     """Write the computation from its start to its end, as far as it goes: softmax(QKᵀ/√d + mask)·V.
 
-    Nothing is known of it where stages came without a problem.
+    Where stages came without a problem, nothing is known of it, and that is said.
     """
     if not result.start:
-        return ""
+        return "stages without a problem"
     p = result.inputs
     stages = {record.stage.name for record in result.records}
     whole = _weights(p, _logits(p)) + "·V" * ("output" in stages)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from attncli.deliver import Delivery
-from attncli.errors import InputError
+from attncli.errors import InputError, Place
 from attncli.options import Engine, Look, Output, Settings, all_there, expand
 from attncli.render import FORMATS
 
@@ -57,7 +58,7 @@ def show(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE", help="Results: .json, .jsonl, .npz, .safetensors; - is JSON from standard input."
+            metavar="FILE", help="Results as JSON, .npz, .safetensors; - is JSON from standard input."
         ),
     ],
     *,
@@ -74,6 +75,7 @@ def show(
 
     delivery = Delivery(output, files)
     view = delivery.fit(look.view(batch))
+    _check_forms(files)
     problems = [problem for name in files for problem in load_result(name)]
     delivery.spare(file for problem in problems for file in problem.origin.files)
     results = []
@@ -84,6 +86,20 @@ def show(
             results.append(only(result, view.stages))
     delivery.write(results, view)
 
+
+def _check_forms(files: Iterable[str]) -> None:
+    """Refuse files whose names say that they are made to be looked at."""
+    for name in files:
+        for form, each in FORMATS.items():
+            if name.lower().endswith(each.suffixes) and not each.again:
+                raise InputError(
+                    f"a result does not come back from {form}",
+                    fix=f"attn compute FILE -o result.json, and show that; {_AGAIN} will do",
+                    place=Place(name),
+                )
+
+
+_AGAIN = ", ".join(suffix for each in FORMATS.values() if each.again for suffix in each.suffixes)
 
 COMMANDS = {
     explain: """Show the arithmetic of one cell, step by step from what was given.

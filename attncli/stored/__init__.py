@@ -16,11 +16,11 @@ from attncli.readers.result import is_bare, read_result
 from attncli.readers.scalars import unknown_name
 from attncli.resolve import resolve
 from attncli.resolve.start import STARTS
-from attncli.stored.alone import alone
+from attncli.stored.alone import ORDERED, alone
 from attncli.stored.meta import Declared, Meta, read_meta, version
 from attncli.stored.numbers import holding, numbers, say, seen
 from attncli.text import quote
-from attncli.trace import STAGES, Record
+from attncli.trace import Record
 from attncli.version import __version__
 
 __all__ = ["load_result", "only", "stored_result"]
@@ -38,7 +38,7 @@ def load_result(name: str) -> list[Problem]:
     """
     if not is_bare(name):
         return load(name)
-    dump = read_result(name, list(STAGES), fix="give the arrays the names of stages, such as weights")
+    dump = read_result(name, ORDERED, fix="give the arrays the names of stages, such as weights")
     return [Problem(stages=dump.arrays, meta={"notes": [*dump.notes]}, origin=Source(name=name))]
 
 
@@ -70,9 +70,20 @@ def stored_result(problem: Problem) -> Result:
 
 
 def only(result: Result, stages: Collection[str] | None) -> Result:
-    """Leave out of a result the numbers of all stages but some; None leaves all, as in `compute`."""
+    """Leave out of a result the numbers of all stages but some; None leaves all, as in `compute`.
+
+    Raises:
+        InputError: One of them was left out already when the result was kept.
+    """
     if stages is None:
         return result
+    for record in result.records:
+        if record.array is None and record.stage.name in stages:
+            raise InputError(
+                f"{record.stage.name} was not kept in this result",
+                context=f"it has {', '.join(each.stage.name for each in result.records if each.array is not None)}",
+                fix="compute it again",
+            )
 
     def left(record: Record) -> Record:
         dropped = record.array is not None and record.stage.name not in stages
@@ -100,7 +111,7 @@ def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> R
         notes=meta.notes,
         start=resolved.start,
         backend=meta.backend,
-        device=meta.device,
+        device=meta.device or "cpu",
         precision=precision,
         path=meta.path,
         kernel=meta.kernel,
@@ -111,8 +122,8 @@ def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> R
 def _check_names(stages: Mapping[str, object], expected: Mapping[str, Record], meta: Meta) -> None:
     """Refuse stages that the problem does not have, or that `meta` does not declare."""
     for name in stages:
-        if name not in STAGES:
-            raise unknown_name(name, STAGES, ("stages",), what="stage")
+        if name not in ORDERED:
+            raise unknown_name(name, ORDERED, ("stages",), what="stage")
         if name not in expected:
             raise InputError(
                 f"{name} is among the stages, and this problem has none of that name",

@@ -17,7 +17,10 @@ from attncli.stored.meta import Meta
 from attncli.stored.numbers import holding, numbers, say, seen
 from attncli.trace import STAGES, Record, Value
 
-__all__ = ["alone"]
+__all__ = ["ORDERED", "alone"]
+
+ORDERED = tuple(name for names in ORDER.values() for name in names)
+"""Every stage, in the order of the computation."""
 
 _PRECISIONS = ("float64", "float32", "float16", "bfloat16")
 
@@ -37,11 +40,11 @@ def alone(problem: Problem, stages: Mapping[str, object], meta: Meta) -> Result:
         InputError: They are no stages, or not those of one computation.
     """
     for name in stages:
-        if name not in STAGES:
-            raise unknown_name(name, STAGES, ("stages",), what="stage")
+        if name not in ORDERED:
+            raise unknown_name(name, ORDERED, ("stages",), what="stage")
     dtype = meta.dtype if meta.dtype in _PRECISIONS else _dtype(stages)
     arrays = {
-        name: numbers(stages[name], ("stages", name), holding(dtype)) for name in STAGES if name in stages
+        name: numbers(stages[name], ("stages", name), holding(dtype)) for name in ORDERED if name in stages
     }
     axes = _axes({name: array.shape for name, array in arrays.items()})
     inputs = _inputs({name: array.shape for name, array in arrays.items()}, axes, arrays.get("masked"))
@@ -154,7 +157,8 @@ def _records(arrays: Mapping[str, np.ndarray], axes: Named, p: Inputs) -> Iterat
     sizes = {"batch": batch, "head": p.num_heads}
     lead = {axis: sizes[axis] for axis in p.axes}
     pairs = ((*lead, "query", "key"), (*lead.values(), p.seq_q, p.seq_k))
-    for name, stage in STAGES.items():
+    for name in ORDERED:
+        stage = STAGES[name]
         if name in arrays:
             if name == "weights" and axes[name] != pairs[0]:
                 raise InputError(
