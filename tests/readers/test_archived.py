@@ -68,8 +68,8 @@ def test_a_result_is_a_problem(arrays: dict[str, Any], tmp_path: Path, form: str
     (problem,) = read(str(tmp_path / f"r.{form}"))
     assert (problem.tokens, problem.sink) == (("我", "你"), (0.5,))
     assert problem.mask is not None
-    np.testing.assert_array_equal(problem.mask.keep, [[True, False], [True, True]])  # type: ignore[arg-type]
-    np.testing.assert_array_equal(problem.X, np.eye(2))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(problem.mask.keep, [[True, False], [True, True]])
+    np.testing.assert_array_equal(problem.X, np.eye(2))
 
 
 DAMAGES: dict[str, tuple[Change, str]] = {
