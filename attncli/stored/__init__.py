@@ -17,7 +17,7 @@ from attncli.readers.scalars import unknown_name
 from attncli.resolve import resolve
 from attncli.resolve.start import STARTS
 from attncli.stored.alone import ORDERED, alone
-from attncli.stored.meta import Declared, Meta, read_meta, version
+from attncli.stored.meta import Meta, read_meta, version
 from attncli.stored.numbers import holding, numbers, say, seen
 from attncli.text import quote
 from attncli.trace import Record
@@ -93,6 +93,7 @@ def only(result: Result, stages: Collection[str] | None) -> Result:
 
 
 def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> Result:
+    """Fill the numbers in where the problem says that there are some."""
     resolved = resolve(problem)
     with np.errstate(all="ignore"):
         expected = outline(resolved.inputs)
@@ -100,12 +101,10 @@ def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> R
     precision = precisions(problem)
     kind = holding(widest(precision))
     details = dict(_details(meta, expected, kind))
-    return Result(
+    found = Result(
         problem=problem,
         inputs=resolved.inputs,
-        records=tuple(
-            _record(record, stages.get(name), meta, details, kind) for name, record in expected.items()
-        ),
+        records=tuple(_record(record, stages, meta, details, kind) for record in expected.values()),
         query_labels=resolved.query_labels,
         key_labels=resolved.key_labels,
         notes=meta.notes,
@@ -117,6 +116,13 @@ def _of_problem(problem: Problem, stages: Mapping[str, object], meta: Meta) -> R
         kernel=meta.kernel,
         file=meta.file or problem.origin.name,
     )
+    if meta.dtype not in {"", found.dtype}:
+        raise InputError(
+            f"meta.dtype is {quote(meta.dtype)}, and its problem is of {found.dtype}",
+            path=("meta", "dtype"),
+            fix="compute it again",
+        )
+    return found
 
 
 def _check_names(stages: Mapping[str, object], expected: Mapping[str, Record], meta: Meta) -> None:
@@ -167,16 +173,16 @@ def _details(
         yield (owner.stage.name, name), array
 
 
-def _record(record: Record, value: object, meta: Meta, details: Details, kind: str) -> Record:
+def _record(record: Record, stages: Mapping[str, object], meta: Meta, details: Details, kind: str) -> Record:
     """Fill in the numbers of a stage, and what `meta` says of it."""
     stage = record.stage
     own = {name: array for (owner, name), array in details.items() if owner == stage.name}
-    if value is None:
+    if stage.name not in stages:
         return replace(record, details=own)
     path = ("stages", stage.name)
-    array = numbers(value, path, kind)
+    array = numbers(stages[stage.name], path, kind)
     _check_shape(path, array, record.axes, record.shape)
-    declared = meta.declared[stage.name] if meta.declared else Declared()
+    declared = meta.of(stage.name)
     for what, said, right in (("axes", declared.axes, record.axes), ("shape", declared.shape, record.shape)):
         if said not in {None, right}:
             raise InputError(

@@ -46,12 +46,13 @@ def alone(problem: Problem, stages: Mapping[str, object], meta: Meta) -> Result:
     arrays = {
         name: numbers(stages[name], ("stages", name), holding(dtype)) for name in ORDERED if name in stages
     }
-    axes = _axes({name: array.shape for name, array in arrays.items()})
-    inputs = _inputs({name: array.shape for name, array in arrays.items()}, axes, arrays.get("masked"))
+    shapes = {name: array.shape for name, array in arrays.items()}
+    axes = _axes(shapes, meta)
+    inputs = _inputs(shapes, axes, arrays.get("masked"))
     return Result(
         problem=problem,
         inputs=inputs,
-        records=tuple(_records(arrays, axes, inputs)),
+        records=tuple(_records(arrays, axes, inputs, meta)),
         query_labels=tuple(map(str, range(inputs.seq_q))),
         key_labels=tuple(map(str, range(inputs.seq_k))),
         notes=meta.notes,
@@ -70,8 +71,11 @@ def _dtype(stages: Mapping[str, object]) -> str:
     return "float32" if narrow else "float64"
 
 
-def _axes(shapes: Shapes) -> Named:
-    """Name the axes of each stage; of three, the first is the batch where a stage without heads has three."""
+def _axes(shapes: Shapes, meta: Meta) -> Named:
+    """Name the axes of each stage, as is said or as is likely.
+
+    Of three, the first is the batch where a stage without heads has three.
+    """
     third = "head"
     for name, shape in shapes.items():
         if len(shape) not in {2, 3, 4}:
@@ -80,10 +84,25 @@ def _axes(shapes: Shapes) -> Named:
                 path=("stages", name),
                 fix="bring the axes into the order (batch, head, query, key or dim), those that there are",
             )
+        said = meta.of(name).axes
+        if said not in {None, *(_named(name, *lead) for lead in _LEADS if len(lead) + 2 == len(shape))}:
+            raise InputError(
+                f"meta.stages gives {name} the axes ({', '.join(said or ())}), and its shape is {say(shape)}",
+                path=("meta", "stages"),
+                fix="name the axes in the order (batch, head, query, key or dim), those that there are",
+            )
         if len(shape) == 3 and "head" not in STAGES[name].axes:  # noqa: PLR2004
             third = "batch"
-    lead: dict[int, tuple[str, ...]] = {2: (), 3: (third,), 4: ("batch", "head")}
-    return {name: (*lead[len(shape)], *STAGES[name].axes[-2:]) for name, shape in shapes.items()}
+    leads: dict[int, tuple[str, ...]] = {2: (), 3: (third,), 4: ("batch", "head")}
+    return {name: meta.of(name).axes or _named(name, *leads[len(shape)]) for name, shape in shapes.items()}
+
+
+_LEADS = ((), ("batch",), ("head",), ("batch", "head"))
+"""The axes that may stand before the last two."""
+
+
+def _named(name: str, *lead: str) -> tuple[str, ...]:
+    return (*lead, *STAGES[name].axes[-2:])
 
 
 _NEW_KEYS = ("K", "V", "K_heads", "V_heads", "K_norm", "K_rot")
@@ -151,7 +170,7 @@ class _Sizes:
         return size
 
 
-def _records(arrays: Mapping[str, np.ndarray], axes: Named, p: Inputs) -> Iterator[Record]:
+def _records(arrays: Mapping[str, np.ndarray], axes: Named, p: Inputs, meta: Meta) -> Iterator[Record]:
     """Record what is there, and that there are weights, whose shape says who could see whom."""
     batch = next((array.shape[0] for name, array in arrays.items() if "batch" in axes[name]), 1)
     sizes = {"batch": batch, "head": p.num_heads}
@@ -167,6 +186,7 @@ def _records(arrays: Mapping[str, np.ndarray], axes: Named, p: Inputs) -> Iterat
                     fix=_FIX,
                 )
             array = arrays[name]
-            yield Record(stage, array, array.shape, axes[name], "", seen(stage, array, {}))
+            formula = meta.of(name).formula or ""
+            yield Record(stage, array, array.shape, axes[name], formula, seen(stage, array, {}))
         elif name == "weights":
             yield Record(stage, None, pairs[1], pairs[0], "", {})

@@ -53,6 +53,10 @@ class Meta:
     declared: Mapping[str, Declared] | None
     details: Mapping[str, Any] = field(repr=False)
 
+    def of(self, stage: str) -> Declared:
+        """Return what is said of a stage."""
+        return (self.declared or {}).get(stage, Declared())
+
 
 def version(meta: Any) -> str:
     """Return the version of attn that wrote a result; empty where that is not said."""

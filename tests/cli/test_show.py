@@ -239,6 +239,23 @@ def test_stages_without_a_problem_are_kept_as_such(attn: Attn, form: str) -> Non
     assert json.loads(attn("show", "dump.npz", "--json").out)["meta"]["scale"] is None
 
 
+def test_what_a_result_says_of_its_axes_holds_without_a_problem(attn: Attn) -> None:
+    """Where the problem was taken out of a result, three axes are what it says, and not what is likely."""
+    document = {
+        "stages": {"weights": [[[0.5, 0.5]], [[1, 0]]]},
+        "meta": {"stages": [{"name": "weights", "axes": ["batch", "query", "key"], "formula": "softmax(Z)"}]},
+    }
+    Path("r.json").write_text(json.dumps(document))
+    shown = attn("show", "r.json").out
+    assert "A batch 1" in shown
+    assert "A = exp(Z - m) ÷ Σexp" in shown
+    changed("r.json", meta__stages=[{"name": "weights", "axes": ["key", "query", "batch"]}])
+    assert (
+        "meta.stages gives weights the axes (key, query, batch), and its shape is 2×1×2"
+        in attn("show", "r.json").err
+    )
+
+
 ALONE: dict[str, tuple[dict[str, tuple[int, ...]], str]] = {
     "weights of 2 queries": ({"weights": (2, 3), "output": (3, 2)}, "stages.output has 3 in the place of query, but stages.weights has 2"),
     "one axis": ({"weights": (3,)}, "stages.weights is 3, where 2 to 4 axes were expected"),
@@ -276,6 +293,8 @@ DAMAGED: dict[str, tuple[dict[str, Any], str]] = {
     "a stage of other problems": ({"stages__Q_rot": [[1]]}, "Q_rot is among the stages, and this problem has none of that name"),
     "a stage that is gone": ({"stages__scores": None}, '"scores" is in meta.stages, and not in stages'),
     "a stage not declared": ({"meta__stages": []}, '"Q" is in stages, and not in meta.stages'),
+    "no numbers": ({"stages__Q": []}, "stages.Q"),
+    "another precision": ({"meta__dtype": "float32"}, 'meta.dtype is "float32", and its problem is of float64'),
     "no list of stages": ({"meta__stages": 3}, "meta.stages is no list"),
     "no stage in the list": ({"meta__stages": [3]}, "meta.stages item 1 (meta.stages[0]) is no mapping with a name"),
     "a detail misspelt": ({"meta__details__entropie": [1, 2, 3]}, "did you mean entropy?"),
