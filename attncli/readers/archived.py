@@ -55,13 +55,20 @@ def whole(name: str) -> tuple[Tree, TextSource]:
         return put_together(tree, lambda member, path: kind.read(file, member, path)), source
 
 
-def _check_named(there: Collection[str], named: Collection[str], file: str) -> None:
-    """Refuse arrays that are no part of the result, rather than to leave them out in silence."""
+def _check_named(there: Collection[str], named: Mapping[str, Path], file: str) -> None:
+    """Refuse an archive whose arrays are not those of its document, none more and none less."""
     for each in there:
         if each not in named:
             raise InputError(
                 f"{quote(file, marks='')} holds {quote(each)}, which its {DOCUMENT} does not name",
                 fix="save it without that array",
+            )
+    for each, path in named.items():
+        if each not in there:
+            raise InputError(
+                f"{quote(file, marks='')} holds no array {quote(each)}, and its {DOCUMENT} names one",
+                path=path,
+                fix="save it with all of its arrays",
             )
 
 

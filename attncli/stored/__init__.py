@@ -65,7 +65,8 @@ def stored_result(problem: Problem) -> Result:
     except InputError as error:
         by = version(problem.meta)
         if by not in {"", __version__}:
-            error.context = error.context or f"attn {by} wrote it, and this is attn {__version__}"
+            told = f"attn {by} wrote it, and this is attn {__version__}"
+            error.context = f"{error.context}\n{told}" if error.context else told
         raise
 
 

@@ -303,7 +303,7 @@ DAMAGED: dict[str, tuple[dict[str, Any], str]] = {
     "a backend that is none": ({"meta__backend": 1}, "meta.backend is no text"),
     "meta that is none": ({"meta": "abc"}, "meta is no mapping"),
     "a newer document": ({"schema": "attn/2", "gates": [[1]]}, 'schema is "attn/2", and this version reads attn/1'),
-    "a newer attn": ({"meta__attn": "9.9", "stages__gated": [[1]]}, 'unknown stage "gated" in stages'),
+    "a newer attn": ({"meta__attn": "9.9", "stages__gated": [[1]]}, "attn 9.9 wrote it, and this is attn 0."),
 }  # fmt: skip
 
 
