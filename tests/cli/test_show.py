@@ -171,12 +171,15 @@ def test_narrow_numbers_stay_as_short_as_they_were(attn: Attn, dtype: str) -> No
 
 
 def test_nothing_is_computed(attn: Attn) -> None:
-    """A number that somebody changed in the file is shown as it stands there."""
+    """A number, or a formula, that somebody changed in the file is shown as it stands there."""
     attn("compute", "cat.yaml", "-q", "-o", "result.json")
     document = json.loads(Path("result.json").read_text("utf-8"))
     document["stages"]["scores"][0][0] = 77.25
+    next(each for each in document["meta"]["stages"] if each["name"] == "scores")["formula"] = "K·Q"
     Path("result.json").write_text(json.dumps(document))
-    assert "77.25" in attn("show", "result.json", "--stages", "scores").out
+    shown = attn("show", "result.json", "--stages", "scores").out
+    assert "77.25" in shown
+    assert "S = K·Q" in shown
 
 
 def test_a_result_without_meta_goes_by_its_problem(attn: Attn) -> None:
