@@ -212,24 +212,47 @@ def test_arrays_of_others_are_shown_as_far_as_they_go(attn: Attn) -> None:
     """Stages that a kernel left have their numbers and axes, and nothing is said that nobody knows."""
     scores = np.array([[[1.0, -np.inf], [0.0, 0.0]], [[2.0, -np.inf], [0.0, 1.0]]])
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
-    np.savez(
-        "dump.npz",
-        pattern=weights,
-        masked=scores,
-        o=np.ones((2, 2, 3)),
-        Q=np.ones((2, 2, 3)),
-        seed=np.ones(1),
-    )
-    shown = attn("show", "dump.npz", "--stages", "masked,weights,output,Q")
+    arrays: dict[str, Any] = {"pattern": weights, "masked": scores, "scaled": weights, "biased": weights}
+    arrays |= {name: np.ones((2, 2, 3)) for name in ("o", "Q", "K_all")}
+    np.savez("dump.npz", seed=np.ones(1), **arrays)
+    shown = attn("show", "dump.npz", "--full")
     assert shown.status == 0
     assert shown.out.startswith("dump.npz  stages without a problem    float64\n")
-    assert "3 of 4" not in shown.out
+    assert "× 1" not in shown.out
     assert "2 of 8 off" in shown.out
     assert "26.9%" in shown.out
     assert "A batch 1 given" in shown.out
     assert "A =" not in shown.out
+    assert "·v(" not in shown.out
     assert shown.err == 'note: no stage of the problem, and left aside: "seed"\n'
     assert attn("compute", "dump.npz").err.startswith("error: dump.npz holds an array, not a problem\n")
+
+
+def test_nothing_is_said_of_pairs_that_nobody_knows_of(attn: Attn) -> None:
+    """Without masked scores, a dump does not tell which keys a query may see."""
+    np.savez("dump.npz", weights=np.eye(2))
+    assert "✓ rows sum to 1 ± 0  ✓ no NaN  H 0 / 0 bit" in attn("show", "dump.npz").out
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones((3, 3)), "stages.weights holds float64, where a result of this precision has float32"),
+        (np.ones((3, 3), bool), "stages.weights holds bool"),
+        (np.ones((3, 3), "c8"), "complex numbers"),
+        (np.array([[None]]), "Python objects, which are not loaded"),
+    ],
+)
+def test_an_array_of_another_kind_is_no_stage(attn: Attn, array: np.ndarray, message: str) -> None:
+    """What was put into an archive in the place of a stage is of its precision, or refused."""
+    attn("compute", "cat.yaml", "--dtype", "float32", "-q", "-o", "r.npz")
+    with np.load("r.npz") as archive:
+        arrays: dict[str, Any] = {**archive, "weights": array}
+    np.savez("r.npz", **arrays)
+    done = attn("show", "r.npz")
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+    assert "\n   --> r.npz#attn.json" in done.err
 
 
 @pytest.mark.parametrize("form", KEPT)

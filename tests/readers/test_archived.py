@@ -182,3 +182,11 @@ def test_other_metadata_is_let_be(tmp_path: Path) -> None:
     save_file({"X": np.eye(2)}, tmp_path / "x.safetensors", {"format": "pt"})
     with pytest.raises(InputError, match="holds an array, not a problem"):
         read(str(tmp_path / "x.safetensors"))
+
+
+def test_an_archive_is_not_read_from_a_pipe(arrays: dict[str, Any], tmp_path: Path) -> None:
+    """Under another name than its own, an .npz file is told for what it is."""
+    del arrays
+    (tmp_path / "r").write_bytes((tmp_path / "r.npz").read_bytes())
+    with pytest.raises(InputError, match=r"holds a zip archive, such as an \.npz file, and no text"):
+        read(str(tmp_path / "r"))
