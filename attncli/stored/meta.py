@@ -111,7 +111,7 @@ class _Said:
         value = self._meta.get("notes") or []
         if not isinstance(value, list) or not all(isinstance(note, str) for note in value):
             raise _odd(("meta", "notes"), "no list of texts")
-        return tuple(map(visible, value))
+        return tuple(value)
 
     def declared(self) -> dict[str, Declared] | None:
         value = self._meta.get("stages")

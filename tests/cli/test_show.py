@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attncli.blocks import make_sheet
 from attncli.compute import Result, compute
 from attncli.problem import Problem
 from attncli.readers import load
@@ -258,11 +259,14 @@ def test_an_array_of_another_kind_is_no_stage(attn: Attn, array: np.ndarray, mes
 @pytest.mark.parametrize("form", KEPT)
 def test_stages_without_a_problem_are_kept_as_such(attn: Attn, form: str) -> None:
     """What is shown of a kernel's dump may be kept, and is shown again."""
-    np.savez("dump.npz", weights=np.array([[0.25, 0.75]], np.float32), output=np.array([[1, 2]], np.float32))
+    narrow = np.array([[0.25, 0.75]], np.float32)
+    np.savez("dump.npz", weights=narrow, scaled=narrow, output=narrow)
     attn("show", "dump.npz", "-o", f"again.{form}")
     for options in ((), ("--json",), ("--format", "csv")):
         assert attn("show", f"again.{form}", *options) == attn("show", "dump.npz", *options)
     assert json.loads(attn("show", "dump.npz", "--json").out)["meta"]["scale"] is None
+    (problem,) = load_result(f"again.{form}")
+    assert make_sheet(stored_result(problem)).source == "", "no command that computes is recommended"
 
 
 def test_what_a_result_says_of_its_axes_holds_without_a_problem(attn: Attn) -> None:
