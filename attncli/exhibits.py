@@ -112,7 +112,7 @@ def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
     yield from _start(result.inputs)
     for record in result.records:
         if record.array is not None:
-            if record.stage.name in _BESIDE:
+            if record.stage.name in _BESIDE and result.start:
                 yield _beside(result.inputs, record)
             if detail:
                 yield from _by_pair(record)
@@ -163,13 +163,17 @@ def _given(
 def _computed(record: Record, array: Numbers) -> Exhibit:
     stage = record.stage
     formula = record.formula
-    if scores := _softmax_of(record):
-        formula = f"exp({scores} − m) ÷ Σexp"  # the title says softmax; the sides show m and Σexp
+    scores, sink = _softmax_of(record)
+    if scores:  # the title says softmax; the sides show m and Σexp
+        total = f"(Σ exp({scores} − m) + exp({sink} − m))" if sink else "Σexp"
+        formula = f"exp({scores} − m) ÷ {total}"
     return Exhibit(
         title=title_of(record),
         name=stage.name,
         symbol=stage.symbol,
-        formula=formula if formula.startswith(f"{stage.symbol}(") else f"{stage.symbol} = {formula}",
+        formula=f"{stage.symbol} = {formula}"
+        if formula and not formula.startswith(f"{stage.symbol}(")
+        else formula,
         axes=record.axes,
         array=array,
         details=record.details,
@@ -182,7 +186,7 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
     for name, array in record.details.items():
         detail = record.stage.details[name]
         if detail.axes[-2:] == ("query", "key"):
-            formula = detail.formula.format(scores=_softmax_of(record))
+            formula = detail.formula.format(scores=_softmax_of(record)[0])
             yield Exhibit(
                 title=title_of(record),
                 name=name,
@@ -201,6 +205,9 @@ def title_of(record: Record) -> str:
     return _TITLES.get(record.stage.name, record.stage.name)
 
 
-def _softmax_of(record: Record) -> str:
-    found = re.fullmatch(r"softmax\((.+)\)", record.formula)
-    return found[1] if found else ""
+def _softmax_of(record: Record) -> tuple[str, str]:
+    """Name what softmax was taken of, and the sink that took part; empty where there is none."""
+    if found := re.fullmatch(r"softmax\((.+)\)", record.formula):
+        return found[1], ""
+    found = re.fullmatch(r"exp\((.+)\) ÷ \(Σ exp\(\1\) \+ exp\((.+)\)\)", record.formula)
+    return (found[1], found[2]) if found else ("", "")

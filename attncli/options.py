@@ -19,7 +19,7 @@ from attncli.errors import InputError, Place
 from attncli.frozen import Frozen
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
-from attncli.render.colors import PALETTES
+from attncli.render.colors import PALETTES, SCALES
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -48,12 +48,12 @@ COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
 
 
-def one_of(option: str, choices: Collection[str], text: str) -> Any:
-    """Declare an option that takes one of a table's words."""
+def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> Any:
+    """Declare an option that takes one of a table's words; a hint follows the refusal of another."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
-            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}")
+            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}{hint}")
         return value
 
     return typer.Option(
@@ -237,7 +237,23 @@ class Output(Frozen, kw_only=True):
     )
     theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
     palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
+    scale: Annotated[
+        str | None,
+        one_of(
+            "--scale",
+            SCALES,
+            "Colour by size.  [default: linear, but sqrt in pictures of weights]",
+            hint="; the scale of the scores is --set scale=…",
+        ),
+    ] = None
     width: Annotated[
-        int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
+        int | None,
+        typer.Option(
+            "--width",
+            metavar="N",
+            min=1,
+            help="Columns to lay tables out for.  [default: the terminal's; in a pipe or a file tables "
+            "are whole, and stand side by side up to 120]",
+        ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False

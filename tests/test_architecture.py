@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "frozen": "",
     "text": "",
     "errors": "text",
-    "trace": "",
+    "stage": "",
+    "trace": "stage",
     "keys": "",
     "presets": "",
     "records": "keys",
@@ -33,19 +34,21 @@ MAY_IMPORT = {
     "memory": "errors",
     "plan": "core memory trace",
     "streamed": "core backends trace",
-    "observe": "core trace problem errors text",
-    "compute": "resolve core backends observe plan streamed trace problem errors",
-    "stored": "compute resolve core problem trace errors text",
+    "pieces": "core trace",
+    "observe": "core pieces trace problem errors text",
+    "compute": "resolve core backends observe pieces plan streamed trace problem errors",
     # the edge where problems come in
     "draw": "errors",
     "drawn": "draw memory problem errors",
-    "readers": "draw problem errors text",
+    "archive": "errors text",
+    "readers": "archive draw problem errors text",
+    "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
     "sheet": "",
     "headline": "compute core",
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
-    "selfcheck": "compute observe sheet trace",
+    "selfcheck": "compute observe pieces sheet trace",
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
@@ -55,7 +58,7 @@ MAY_IMPORT = {
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text",
     # the edge where text goes out
-    "render": "blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
+    "render": "archive blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -81,7 +84,7 @@ MAY_IMPORT = {
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""
 
-WITHOUT_LIBRARIES = ("frozen", "text", "errors", "trace", "problem", "core")
+WITHOUT_LIBRARIES = ("frozen", "text", "errors", "stage", "trace", "problem", "core")
 """Rooms that are imported before anybody knows whether an array library will be needed."""
 
 

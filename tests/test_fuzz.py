@@ -133,18 +133,29 @@ def hold(written: Written, options: Sequence[str], *, stdin: bool = False) -> Ca
         assert bool(done.out) != bool(files)
         if done.out.startswith(b"{"):
             assert json_again(done.out) == done.out
+            hold_shown(done.out)
     return done
 
 
 def json_again(out: bytes) -> bytes:
-    """Compute a result again from what was printed, with the same stages."""
-    stages = strict(out)["stages"]
+    """Compute a result again from what was printed, with the same stages; only its file is another."""
+    stages, meta = (strict(out)[key] for key in ("stages", "meta"))
     Path("again.jsonl").write_bytes(out)
     options = ["--detail"] if b'"exp":' in out else []
     options += ["--stages", ",".join(stages)] if stages else []
     again = call(["compute", "again.jsonl", "--format", "jsonl", *options])
     assert again.status == 0, again
-    return again.out
+    return again.out.replace(b'"file":"again.jsonl"', f'"file":"{meta["file"]}"'.encode())
+
+
+def hold_shown(out: bytes) -> None:
+    """What was printed comes back as it is, from JSON and from arrays."""
+    if strict(out)["stages"]:
+        Path("kept.jsonl").write_bytes(out)
+        assert call(["show", "kept.jsonl", "-q", "-o", "kept.npz"]).status == 0
+        for name in ("kept.jsonl", "kept.npz"):
+            shown = call(["show", name, "--format", "jsonl"])
+            assert (shown.status, shown.out) == (0, out), shown
 
 
 def hold_echo(tree: dict[str, Any], document: dict[str, Any]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from attncli.frozen import Frozen
 from attncli.render.block import setting_of
-from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
+from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.columns import Setting
 from attncli.render.digits import BLANK, suited
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
@@ -69,7 +70,7 @@ class Chart(Frozen):
 
 def document_terminal(terminal: Terminal) -> Terminal:
     """Return what a document is set for: every character, no folding, all colours."""
-    return Terminal(width=10**6, color="truecolor", theme=terminal.theme, palette=terminal.palette)
+    return replace(terminal, width=10**6, color="truecolor", unicode=True, interactive=True)
 
 
 def charts(block: Block, sheet: Sheet, terminal: Terminal) -> Iterator[Chart]:
@@ -129,11 +130,12 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
     if matrix.blank:
         return Cell(BLANK)
     terminal = setting.terminal
+    scale = terminal.scale or "linear"
     text = setting.forms[matrix.name](number)
     if matrix.kind is Kind.WEIGHTS:
-        color = weight_color(number, terminal.theme, terminal.palette)
-        return Cell(text, color, best=number == best, faint=number < FAINTEST)
-    return Cell(text, signed_color(number, setting.limits[matrix.name], terminal.theme))
+        color = weight_color(number, terminal.theme, terminal.palette, scale=scale)
+        return Cell(text, color, best=number == best, faint=eased(number, scale) < FAINTEST)
+    return Cell(text, signed_color(number, setting.limits[matrix.name], terminal.theme, scale=scale))
 
 
 def _row_maxima(matrix: Matrix) -> np.ndarray:

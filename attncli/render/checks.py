@@ -38,7 +38,8 @@ def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
         f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count
     ]
     yield not bad, " and ".join(bad) or "no NaN"
-    yield True, f"{checks.kept:,} of {checks.pairs:,} pairs kept"
+    if checks.pairs:
+        yield True, f"{checks.kept:,} of {checks.pairs:,} pairs kept"
 
 
 def _short(error: float) -> str:
@@ -51,14 +52,16 @@ def _facts(checks: Checks) -> Iterator[str]:
         yield f"{checks.blind_rows:,} {'query sees' if checks.blind_rows == 1 else 'queries see'} no key"
     finite = checks.entropies[np.isfinite(checks.entropies)]
     if finite.size:
-        yield f"H {_entropies(finite)} bit"
+        yield f"H {_entropies(finite)}"
 
 
 def _entropies(bits: Numbers) -> str:
+    low, middle, high = map(_bits, np.quantile(bits, (0, 0.5, 1)))
+    if low == high:
+        return f"{low} bit" + " in each row" * (bits.size > 1)
     if bits.size <= _FEW_ROWS:
-        return " / ".join(map(_bits, bits))
-    low, middle, high = np.quantile(bits, (0, 0.5, 1))
-    return f"{_bits(low)} … {_bits(high)}, median {_bits(middle)}"
+        return " / ".join(map(_bits, bits)) + " bit"
+    return f"{low} … {high}, median {middle} bit"
 
 
 def _bits(number: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.arithmetic import EXACT, Cell, Style, asides, reads, write
 from attncli.exhibits import title_of
-from attncli.explain import Explanation, Step
+from attncli.explain import Explanation, Share, Step
 from attncli.frozen import Frozen
 from attncli.headline import facts
 from attncli.render.box import Box, indent, stacked, wrapped
@@ -119,6 +119,15 @@ class _Pen(Frozen):
             (Span(label(step.cell, self.terminal), bold=True),),
             (Span(f"= {self._how(step)}"), Span("= "), number),
         )
+        if step.cell == self.explanation.cell and self.explanation.share:
+            yield (), self._share(step.value, self.explanation.share)
+
+    def _share(self, weight: float, share: Share) -> Line:
+        """Say what a weight hands on: its share of the value of its key."""
+        percent = spell(f"→ {Form(1)(100 * weight)} % of ", self.terminal)
+        numbers = (spell("⋯", self.terminal) if x is None else self.style.number(x) for x in share.numbers)
+        value = f"v({label(share.key, self.terminal)})"
+        return Span(percent + value), Span("= "), Span(f"[{' '.join(numbers)}]", bold=True)
 
     def _how(self, step: Step) -> str:
         """Write the arithmetic; a number that is only handed on by the name of where it stood."""

@@ -52,15 +52,14 @@ _ROLES: dict[str, dict[Role, Style]] = {
         "good": Style(color="#3b7a00"),
         "bad": Style(color="#b3261e", bold=True),
     },
-    # Sixteen colours are the reader's own, chosen to suit their background.
-    "16": {
-        "faint": Style(dim=True),
-        "formula": Style(color="cyan"),
-        "good": Style(color="green"),
-        "bad": Style(color="red", bold=True),
-    },
+    # Sixteen colours are the reader's own, and so is the background, which few terminals tell: cyan and
+    # green vanish on white, blue on black. What can be read on both is red, and letters without a colour.
+    "16": {"faint": Style(dim=True), "good": Style(bold=True), "bad": Style(color="red", bold=True)},
+    # The console of Linux has no dim letters: it writes them in a grey that is hard to read on black.
+    "8": {"good": Style(bold=True), "bad": Style(color="red", bold=True)},
 }
 _SYSTEMS = {
+    "8": ColorSystem.STANDARD,
     "16": ColorSystem.STANDARD,
     "256": ColorSystem.EIGHT_BIT,
     "truecolor": ColorSystem.TRUECOLOR,
@@ -108,7 +107,7 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
 
 
 def _style(span: Span, terminal: Terminal) -> Style:
-    styles = _ROLES["16" if terminal.color == "16" else terminal.theme]
+    styles = _ROLES.get(terminal.color or "") or _ROLES[terminal.theme]
     if span.role == "badge":
         return Style(bold=True, reverse=True)
     style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)

@@ -19,14 +19,16 @@ class Terminal(Frozen, kw_only=True):
         interactive: Whether a person sits in front of it; a pipe gets signs that programs read.
         theme: Whether its background is dark or light.
         palette: Colours of weights.
+        scale: How the size of a number becomes a colour; None is linear, but √ in pictures of weights.
     """
 
     width: int = 80
-    color: Literal["16", "256", "truecolor"] | None = None
+    color: Literal["8", "16", "256", "truecolor"] | None = None
     unicode: bool = True
     interactive: bool = True
     theme: Literal["dark", "light"] = "dark"
     palette: str = "blues"
+    scale: str | None = None
 
     @property
     def shaded(self) -> bool:

@@ -21,6 +21,7 @@ from attncli.compute import Result, compute
 from attncli.problem import Problem
 from attncli.readers import load
 from attncli.render import FORMATS
+from attncli.render.npy import plain
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
 from tests.computed import array_of
@@ -133,6 +134,25 @@ def test_svg_names_every_number_at_full_precision() -> None:
         assert f"weights[{query},{key}] = {float(weights[i, j])!r}" in titles
 
 
+def test_svg_draws_large_scores_in_the_hue_of_their_sign() -> None:
+    """Each pair that is seen has its square and its number, orange above zero and purple below."""
+    result = compute(drawn(20, mask=CAUSAL))
+    scores = array_of(result, "masked")
+    root = ET.fromstring(text("svg", result, stages=("masked",)))
+    squares = [each for each in root.iter(f"{SVG}rect") if each.find(f"{SVG}title") is not None]
+    assert len(squares) == np.isfinite(scores).sum() == 210
+    for square in squares:
+        named = re.fullmatch(r"masked\[(\d+),(\d+)\] = (.+)", square.findtext(f"{SVG}title") or "")
+        assert named
+        number = scores[int(named[1]), int(named[2])]
+        assert float(named[3]) == number
+        red, _, blue = bytes.fromhex(square.attrib["fill"][1:])
+        if abs(number) > 0.2:
+            assert (red > blue) == (number > 0)
+    largest = np.abs(scores[np.isfinite(scores)]).max()
+    assert any((each.text or "").startswith(f"M · ±{largest:.3f}") for each in root.iter(f"{SVG}text"))
+
+
 def test_svg_is_data_and_nothing_else(hostile: Result) -> None:
     """Labels are text, nothing is loaded and nothing runs; large weights are squares."""
     for result in (hostile, compute(drawn(20)), compute(drawn(70))):
@@ -178,12 +198,24 @@ def test_png_is_the_svg_at_twice_the_size() -> None:
 
 
 def test_safetensors_holds_inputs_and_stages() -> None:
-    """Arrays by the names of keys and stages, bit for bit."""
+    """Arrays by the names of keys, stages and details, bit for bit."""
     result = compute(cat())
     tensors = load_tensors(written("safetensors", result))
-    assert set(tensors) == {"X", "W_Q", "W_K", "W_V", *(record.stage.name for record in result.records)}
+    details = (f"details.{name}" for record in result.records for name in record.details)
+    stages = (record.stage.name for record in result.records)
+    assert set(tensors) == {"X", "W_Q", "W_K", "W_V", *stages, *details}
     for record in result.records:
         np.testing.assert_array_equal(tensors[record.stage.name], array_of(result, record.stage.name))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_files_hold_one_zero_and_one_nan(dtype: str) -> None:
+    """The bits of −0 and of NaN differ between processors and libraries; files hold those of 0 and of NaN."""
+    odd = np.array([[-0.0, 0.0], [np.nan, 2.5]], dtype)
+    odd[1, 0] = np.copysign(odd[1, 0], -1)
+    kept = plain(odd.T)
+    assert kept.tobytes() == np.array([[0.0, np.nan], [0.0, 2.5]], dtype).tobytes()
+    assert np.signbit(odd[0, 0]), "what was given is not changed"
 
 
 def test_precision_and_hidden_cells_in_documents() -> None:
