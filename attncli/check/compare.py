@@ -96,7 +96,9 @@ class Row:
     @property
     def ratio(self) -> float:
         """The largest difference as a share of what is allowed."""
-        return self.largest / self.allowed if self.allowed else float(self.largest > 0) * np.inf
+        if not self.allowed:  # as in a stage of NaN, where 0 × ∞ would be one more
+            return np.inf if self.largest else 0.0
+        return self.largest / self.allowed
 
     @property
     def cell(self) -> str:

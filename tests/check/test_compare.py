@@ -139,6 +139,13 @@ def test_ulps_are_those_of_the_precision() -> None:
     assert (row.ulps, row.cell, row.wrong, row.largest) == (1.0, "weights[0,0]", 1, 2.0**-23)
 
 
+def test_nan_where_nan_is_right_is_no_part_of_what_is_allowed() -> None:
+    """Of a stage that is NaN on both sides, nothing is off, and that is 0 of what is allowed."""
+    side = Side(name="A", arrays={"weights": np.full((1, 2), np.nan)}, precisions={"weights": "float64"})
+    (row,) = compared(side, side, {"weights": 0.0})
+    assert (row.wrong, row.largest, row.ratio) == (0, 0.0, 0.0)
+
+
 def test_a_masked_score_is_one_whatever_fills_it() -> None:
     """−1e9 stands for −∞ where the mask hides a key; a score that is there does not."""
     problem = drawn(4)

@@ -63,6 +63,16 @@ def test_a_file_in_a_list_is_never_overwritten(attn: Attn, folder: Path, target:
     assert attn("compute", "listed.yaml", "-o", "other.npz").status == 0
 
 
+@pytest.mark.parametrize("command", ["compute cat.yaml", "check cat.yaml", "schema"])
+def test_a_file_without_a_name(attn: Attn, command: str) -> None:
+    """An empty name, such as of a variable that is not set, is bad usage."""
+    assert attn(*command.split(), "-o", "") == (
+        2,
+        "",
+        'error: -o "" names no file\n  fix: -o FILE, or -o - for standard output\n',
+    )
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
