@@ -50,7 +50,10 @@ CHECKS: dict[str, tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = {
     "about": (showing.check_about, [ABOUT]),
     "printed": (judging.check_printed, [PLAIN, st.data()]),
     "result": (judging.check_result, [PLAIN, st.data()]),
-    "check": (judging.check_files, [WRITTEN, WRITTEN, judging.results(), options("check"), st.data()]),
+    "check": (
+        judging.check_files,
+        [mostly(judging.expecting(), WRITTEN, of=3), WRITTEN, judging.results(), options("check"), st.data()],
+    ),
     "diff": (judging.check_diff, [WRITTEN, WRITTEN, judging.results(), options("diff"), st.data()]),
 }
 """What is held, and of which inputs."""

@@ -13,13 +13,14 @@ import numpy as np
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from tests.fuzz.computing import plain_problems
 from tests.fuzz.echo import plain
-from tests.fuzz.options import OLD
+from tests.fuzz.options import OLD, mostly
 from tests.fuzz.promises import folder_of, hold, strict
-from tests.problem_files import Written, spoiled_bytes
+from tests.problem_files import KEYS, SIDE, VALUES, Written, finite, spelled, spoiled_bytes
 from tests.streams import call
 
-__all__ = ["check_diff", "check_files", "check_printed", "check_result"]
+__all__ = ["check_diff", "check_files", "check_printed", "check_result", "expecting", "results"]
 
 Draw: TypeAlias = Callable[..., Any]
 
@@ -67,7 +68,8 @@ def dumped(arrays: dict[str, np.ndarray], suffix: str) -> bytes:
     elif suffix == "safetensors":
         return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
     else:
-        return json.dumps(plain({"stages": arrays})).encode()
+        precision = next(iter(arrays.values())).dtype.name
+        return json.dumps(plain({"stages": arrays, "meta": {"dtype": precision}})).encode()
     return stream.getvalue()
 
 
@@ -97,7 +99,7 @@ def results(draw: Draw) -> tuple[str, bytes]:
     """Draw a result, which may be damaged, and hardly ever fits."""
     numbers = st.sampled_from([0.0, 1.0, 0.5, np.nan, np.inf, -np.inf, 1e300])
     names = st.sampled_from(["weights", "output", "attn", "scores", "P", "a/b", "\x1b[2J", "喜"])
-    shapes = st.lists(st.integers(0, 2), max_size=4)
+    shapes = mostly(st.just([SIDE, SIDE]), st.lists(st.integers(0, 2), max_size=4), of=3)
     dtypes = st.sampled_from(["float64", "float32", "float16", "int64", "bool"])
     arrays = {}
     for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)):
@@ -107,7 +109,28 @@ def results(draw: Draw) -> tuple[str, bytes]:
             arrays[name] = array.astype(draw(dtypes))
     suffix = draw(st.sampled_from(["npz", "npy", "safetensors", "json"]))
     data = dumped(arrays, suffix)
-    return f"r.{suffix}", draw(st.just(data) | spoiled_bytes(data))
+    return f"r.{suffix}", draw(mostly(st.just(data), spoiled_bytes(data), of=3))
+
+
+@st.composite
+def expecting(draw: Draw) -> Written:
+    """Draw a plain problem with numbers that somebody printed, hardly ever the right ones."""
+    tree = draw(plain_problems())
+    size = len(tree["X"])
+    numbers = finite | st.sampled_from(["nan", "inf", "−0.50", "1/3", "50%", "x", None, 1e-300, 10**30])
+    row = st.lists(numbers, min_size=size, max_size=size)
+    shapes = mostly(st.lists(row, min_size=size, max_size=size), row | numbers | st.just([]), of=4)
+    names = mostly(
+        st.sampled_from(["weights", "scores", "exp", "percent", "row_sum"]),
+        st.sampled_from(["weights[0]", "weights[:,0]", "weights[0,0]", "weights[9]", "exp_sum", "Q", "zzz"]),
+        of=3,
+    )
+    tree["expected"] = draw(st.dictionaries(names, shapes, min_size=1, max_size=2))
+    for key in ("expected_decimals", "expected_tolerance", "expected_in"):
+        if not draw(st.integers(0, 3)):
+            tree[key] = draw(VALUES[KEYS[key].kind](KEYS[key]))
+    written: Written = draw(spelled(tree))
+    return written
 
 
 def check_files(
@@ -116,8 +139,9 @@ def check_files(
     """Any files, folders and results are checked, or refused in one message."""
     files = {**OLD, **one.beside, one.name: one.data, **_in("many", one), **_in("many", other)}
     with folder_of({**files, result[0]: result[1]}):
-        names = [one.name, one.name, "many", ".", f"many/{other.name}", result[0], "-", "gone.yaml", ""]
-        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3))
+        names = [one.name, "many", ".", f"many/{other.name}", result[0], "-", "gone.yaml", ""]
+        some = st.lists(st.sampled_from(names), min_size=1, max_size=3)
+        chosen = data.draw(mostly(st.just([one.name]) | st.just([one.name, result[0]]), some, of=3))
         hold(["check", *chosen, *options], one.data if data.draw(st.booleans()) else b"")
 
 
@@ -131,8 +155,9 @@ def check_diff(
     """Any two files are compared, or refused in one message; nothing differs from itself."""
     files = {**OLD, **other.beside, **one.beside, one.name: one.data, **_in("many", other)}
     with folder_of({**files, result[0]: result[1]}):
-        names = [one.name, one.name, f"many/{other.name}", f"many/{other.name}", result[0], "-", "many", ""]
-        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2))
+        names = [one.name, f"many/{other.name}", result[0], "-", "many", ""]
+        pairs = st.sampled_from([[one.name], [one.name, f"many/{other.name}"], [one.name, result[0]]])
+        chosen = data.draw(mostly(pairs, st.lists(st.sampled_from(names), min_size=1, max_size=2), of=3))
         done = hold(["diff", *chosen, *options], one.data)
         if chosen == [one.name] and not options:
             assert done.status != 1

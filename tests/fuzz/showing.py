@@ -70,10 +70,10 @@ def check_edited(written: Written, options: list[str], data: Any) -> None:
     """A result that was damaged or changed by hand is shown, or refused in one message."""
     with folder_of({**OLD, **written.beside, written.name: written.data}):
         kept = call(["compute", written.name, "--detail", "--json"]).out
-        if kept and data.draw(st.booleans()):
+        if kept and data.draw(st.integers(0, 3)):
             document = strict(kept)
             for _ in range(data.draw(st.integers(1, 2))):
-                _edit(document, data)
+                _edit(document if data.draw(st.booleans()) else document["stages"], data)
             kept = json.dumps(document).encode()
         else:
             kept = data.draw(_damaged(kept or written.data))
