@@ -46,7 +46,10 @@ CHECKS: dict[str, tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = {
     ),
     "cell": (showing.check_cell, [PLAIN, st.data()]),
     "shown": (showing.check_shown, [valid(), options("show", others=False)]),
-    "edited": (showing.check_edited, [valid(), options("show", most=1), st.data()]),
+    "edited": (
+        showing.check_edited,
+        [PLAIN_FILES | PLAIN_FILES | valid(), options("show", most=1), st.data()],
+    ),
     "about": (showing.check_about, [ABOUT]),
     "printed": (judging.check_printed, [PLAIN, st.data()]),
     "result": (judging.check_result, [PLAIN, st.data()]),
