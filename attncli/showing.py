@@ -68,7 +68,7 @@ def show(
     from attncli.stored import stored_result  # noqa: PLC0415
 
     delivery = Delivery(output, files)
-    view = look.view(batch)
+    view = delivery.fit(look.view(batch))
     problems = [problem for name in files for problem in load(name)]
     delivery.spare(file for problem in problems for file in problem.origin.files)
     results = []

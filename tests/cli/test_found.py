@@ -135,3 +135,24 @@ def test_a_shown_result_sends_no_control_characters(attn: Attn, folder: Path) ->
     assert done.status == 0
     assert "<U+001B>[31mred" in done.out
     assert "\x1b" not in done.out
+
+
+def test_a_shown_result_is_an_array_too(attn: Attn, folder: Path) -> None:
+    """A form that holds one stage takes it from a kept result, the output where none is asked for."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    attn("compute", "p.json", "-o", "r.json")
+    assert attn("show", "r.json", "-o", "r.npy").status == 0
+    np.testing.assert_array_equal(np.load(folder / "r.npy"), [[1, 2]])
+
+
+WIDE = """{"X": [[0.8221235111, 2]], "expected": {"scores[0]": [0.123456789123456789], "weights": [[0.999999999]]}}"""
+
+
+@pytest.mark.parametrize(
+    "arguments", ["check p.json", "check p.json --full", "diff p.json", "explain p.json scores[0,0]"]
+)
+def test_no_line_is_wider_than_what_was_asked_for(attn: Attn, folder: Path, arguments: str) -> None:
+    """Verdicts, comparisons and explanations are folded like tables are."""
+    (folder / "p.json").write_text(WIDE)
+    out = attn(*arguments.split(), "--width", "40").out
+    assert max(map(len, out.splitlines())) <= 40
