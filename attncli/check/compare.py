@@ -130,6 +130,7 @@ class Comparison:
         return next((row for row in self.rows if row.wrong), None)
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_result(
     problem: Problem, source: str, result: Side, notes: tuple[str, ...] = (), tell: Tell | None = None
 ) -> Comparison:

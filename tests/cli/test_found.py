@@ -156,3 +156,15 @@ def test_no_line_is_wider_than_what_was_asked_for(attn: Attn, folder: Path, argu
     (folder / "p.json").write_text(WIDE)
     out = attn(*arguments.split(), "--width", "40").out
     assert max(map(len, out.splitlines())) <= 40
+
+
+@pytest.mark.parametrize("number", ["inf", "-1e308", "1e30", "-1e-300", "nan"])
+def test_numbers_of_any_size_are_judged(attn: Attn, folder: Path, number: str) -> None:
+    """Whatever others printed or saved, it is wrong, and nothing overflows on the way to saying so."""
+    expected = f"{{exp: [[{number}, -3], [1/3, 1e30]], weights: [[{number}, -3.8], [1.0, -1e-270]]}}"
+    (folder / "p.yaml").write_text(f"X: [[7.25, 0], [0, 3.98]]\nexpected: {expected}\n")
+    with np.errstate(over="ignore"):
+        np.savez(folder / "r.npz", weights=[[float(number), 1e308], [-1e308, 1.0]])
+    for arguments in ("check p.yaml", "check p.yaml r.npz", "diff p.yaml r.npz", "diff r.npz p.yaml"):
+        done = attn(*arguments.split(), "-q")
+        assert (done.status, done.err) == (1, ""), arguments

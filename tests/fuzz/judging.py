@@ -117,17 +117,16 @@ def expecting(draw: Draw) -> Written:
     """Draw a plain problem with numbers that somebody printed, hardly ever the right ones."""
     tree = draw(plain_problems())
     size = len(tree["X"])
-    numbers = finite | st.sampled_from(["nan", "inf", "−0.50", "1/3", "50%", "x", None, 1e-300, 10**30])
+    odd: st.SearchStrategy[Any] = st.sampled_from(["50%", "x", None, "1e400", [1], {}, "٣"])
+    printed = finite | st.sampled_from(["nan", "inf", "-inf", "−0.50", "1/3", "0.10", 1e-300, 10**30])
+    numbers = mostly(printed, odd, of=60)
     row = st.lists(numbers, min_size=size, max_size=size)
-    shapes = mostly(st.lists(row, min_size=size, max_size=size), row | numbers | st.just([]), of=4)
-    names = mostly(
-        st.sampled_from(["weights", "scores", "exp", "percent", "row_sum"]),
-        st.sampled_from(["weights[0]", "weights[:,0]", "weights[0,0]", "weights[9]", "exp_sum", "Q", "zzz"]),
-        of=3,
-    )
+    shapes = mostly(st.lists(row, min_size=size, max_size=size), row | numbers | st.just([]), of=8)
+    parts = ["weights[0]", "weights[:,0]", "row_sum", "exp_sum", "weights[9]", "weights[0,0]", "Q", "zzz"]
+    names = mostly(st.sampled_from(["weights", "scores", "exp", "percent"]), st.sampled_from(parts), of=5)
     tree["expected"] = draw(st.dictionaries(names, shapes, min_size=1, max_size=2))
     for key in ("expected_decimals", "expected_tolerance", "expected_in"):
-        if not draw(st.integers(0, 3)):
+        if not draw(st.integers(0, 9)):
             tree[key] = draw(VALUES[KEYS[key].kind](KEYS[key]))
     written: Written = draw(spelled(tree))
     return written

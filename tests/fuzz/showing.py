@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.echo import plain
 from tests.fuzz.options import OLD
-from tests.fuzz.promises import folder_of, hold, strict
+from tests.fuzz.promises import folder_of, form_of, hold, strict
 from tests.problem_files import Written
 from tests.streams import call
 
@@ -63,7 +63,9 @@ def check_shown(written: Written, options: list[str]) -> None:
             Path("kept.json").write_bytes(kept.out)
             shown = hold(["show", "kept.json", *options])
             again = call(["compute", "kept.json", *options])
-            assert shown == again, (shown, again)
+            shown = shown._replace(err=shown.err.replace(b"attn show", b"attn compute"))
+            streamed = "--stages" in options or form_of(["compute", *options]) == "npy"  # and says so
+            assert shown == again or (streamed and shown.status == again.status), (shown, again)
 
 
 def check_edited(written: Written, options: list[str], data: Any) -> None:
