@@ -40,7 +40,7 @@ odd = st.sampled_from(
     ]
 )  # fmt: skip
 labels = st.text(min_size=1, max_size=6) | st.sampled_from(
-    ["no", "null", "1:30", "1.10", "喜欢", "😀", "👩‍👧", "é", "\u202eabc", "\x1b]8;;x\x07", "\x9b", "a\nb", "[red]", "=1", "x" * 200]
+    ["", "no", "null", "1:30", "1.10", "喜欢", "😀", "👩‍👧", "é", "\u202eabc", "\x1b]8;;x\x07", "\x9b", "a\nb", "[red]", "=1", "x" * 200]
 )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ CHECKS: dict[str, tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = {
     "plain": (computing.check_plain, [PLAIN, st.data()]),
     "valid": (computing.check_valid, [valid()]),
     "any": (computing.check_any, [WRITTEN, options("compute"), st.booleans()]),
+    "several": (computing.check_several, [WRITTEN, WRITTEN, options("compute"), st.data()]),
     "random": (computing.check_random, [sizes(), options("random")]),
     "width": (computing.check_width, [valid(), st.sampled_from(["0", "1", "abc", "20", "300"])]),
     "explain": (
@@ -50,6 +51,7 @@ CHECKS: dict[str, tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = {
         showing.check_edited,
         [PLAIN_FILES | PLAIN_FILES | valid(), options("show", most=1), st.data()],
     ),
+    "dumped": (showing.check_dumped, [PLAIN_FILES, options("show", most=1), st.data()]),
     "about": (showing.check_about, [ABOUT]),
     "printed": (judging.check_printed, [PLAIN, st.data()]),
     "result": (judging.check_result, [PLAIN, st.data()]),
@@ -94,7 +96,7 @@ def test_everything_is_drawn() -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_nothing_wrong_in_silence(name: str) -> None:
     """A short search finds no crash, no wrong number, no lost key and no unclear message."""
-    search(name, 60)
+    search(name, 30)
 
 
 @pytest.mark.fuzz

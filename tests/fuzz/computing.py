@@ -14,12 +14,20 @@ from hypothesis import strategies as st
 from attncli.keys import Kind
 from attncli.render import FORMATS
 from tests.fuzz.echo import hold_echo
-from tests.fuzz.options import OLD
+from tests.fuzz.options import OLD, mostly
 from tests.fuzz.promises import CONTROLS, folder_of, hold, strict
 from tests.problem_files import KEYS, VALUES, Written, finite, labels, spelled
 from tests.streams import Called, call
 
-__all__ = ["check_any", "check_plain", "check_random", "check_valid", "check_width", "plain_problems"]
+__all__ = [
+    "check_any",
+    "check_plain",
+    "check_random",
+    "check_several",
+    "check_valid",
+    "check_width",
+    "plain_problems",
+]
 
 Draw: TypeAlias = Callable[..., Any]
 
@@ -130,6 +138,16 @@ def check_random(sizes: list[str], options: list[str]) -> None:
 def check_any(written: Written, options: list[str], stdin: bool) -> None:
     """Any bytes and any options give a result, or one message."""
     run(written, options, stdin=stdin)
+
+
+def check_several(one: Written, other: Written, options: list[str], data: Any) -> None:
+    """Any files, some of them twice or not there, give their results, or one message."""
+    with folder_of({**OLD, **other.beside, other.name: other.data, **one.beside, one.name: one.data}):
+        names = mostly(
+            st.sampled_from([one.name, other.name]), st.sampled_from(["-", "gone.json", "sub"]), of=9
+        )
+        chosen = data.draw(st.lists(names, min_size=2, max_size=3))
+        hold([data.draw(st.sampled_from(["compute", "compute", "show"])), *chosen, *options], one.data)
 
 
 def check_width(written: Written, columns: str) -> None:

@@ -136,6 +136,7 @@ def _hold_form(arguments: Sequence[str], data: bytes) -> None:
     text = data.decode("utf-8")
     plain = _COLORS.sub("", text) if _last(arguments, "--color") == "always" else text
     assert not CONTROLS.search(plain.replace("\t", "") if form == "tsv" else plain), plain
+    assert not text or text.endswith("\n")
     if form in _TEXTS:
         _TEXTS[form](text)
     width = _last(arguments, "--width")
@@ -163,7 +164,6 @@ def _read_npz(data: bytes) -> None:
 
 
 def _read_lines(text: str) -> None:
-    assert text.endswith("\n")
     for line in text.splitlines():
         strict(line)
 

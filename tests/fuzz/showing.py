@@ -11,12 +11,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tests.fuzz.echo import plain
-from tests.fuzz.options import OLD
+from tests.fuzz.options import OLD, mostly
 from tests.fuzz.promises import folder_of, form_of, hold, strict
-from tests.problem_files import Written
+from tests.problem_files import Written, spoiled_bytes
 from tests.streams import call
 
-__all__ = ["check_about", "check_cell", "check_edited", "check_explain", "check_shown"]
+__all__ = ["check_about", "check_cell", "check_dumped", "check_edited", "check_explain", "check_shown"]
 
 
 def check_explain(written: Written, cell: str, options: list[str], stdin: bool) -> None:
@@ -82,6 +82,15 @@ def check_edited(written: Written, options: list[str], data: Any) -> None:
         name = data.draw(st.sampled_from(["kept.json", "kept.jsonl", "-"]))
         Path("kept.json" if name == "-" else name).write_bytes(kept)
         hold([data.draw(st.sampled_from(["show", "show", "check"])), name, *options], kept)
+
+
+def check_dumped(written: Written, options: list[str], data: Any) -> None:
+    """A result in a file of arrays, which may be damaged, is shown and checked, or refused in one message."""
+    form = data.draw(st.sampled_from(["npz", "safetensors", "npy"]))
+    with folder_of({**OLD, **written.beside, written.name: written.data}):
+        kept = call(["compute", written.name, "--format", form]).out
+        Path(f"kept.{form}").write_bytes(data.draw(mostly(st.just(kept), spoiled_bytes(kept), of=2)))
+        hold([data.draw(st.sampled_from(["show", "check", "diff"])), f"kept.{form}", *options])
 
 
 def _damaged(kept: bytes) -> st.SearchStrategy[bytes]:
