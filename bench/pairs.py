@@ -18,11 +18,14 @@ RUNS = 7
 """Counted runs of each, after one that warms up."""
 
 
-def times(contenders: Mapping[str, Callable[[], object]], runs: int = RUNS) -> dict[str, list[float]]:
-    """Run contenders in turn; return the seconds that each run took."""
+def times(
+    contenders: Mapping[str, Callable[[], object]], runs: int = RUNS, pause: float = 0
+) -> dict[str, list[float]]:
+    """Run contenders in turn, with a pause of some seconds before each; return what each run took."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(runs + 1):
         for name, run in contenders.items():
+            time.sleep(pause)
             start = time.perf_counter()
             run()
             if number:

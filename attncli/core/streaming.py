@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -54,6 +53,11 @@ def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
     return [work(strip) for strip in todo]
 
 
+def as_they_are(keys: Array) -> Array:
+    """Return keys as they came."""
+    return keys
+
+
 @dataclass(frozen=True, kw_only=True)
 class Engine:
     """How tiles are worked off, where an array library can do more than the standard says.
@@ -64,6 +68,7 @@ class Engine:
         apart: Whether each head of each item of the batch is a strip of its own.
         run: Works strips off, and returns what each came to, in their order.
         exp: Takes exp(z − shift); it may write over z, which nobody else holds.
+        lay: Returns keys in the layout in memory that the products read fastest.
         looks: Whether looking at values is cheap, so that what they make needless can be left out.
         fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
     """
@@ -73,6 +78,7 @@ class Engine:
     apart: bool = False
     run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
     exp: Exp = exp_shifted
+    lay: Callable[[Array], Array] = as_they_are
     looks: bool = False
     fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
@@ -128,14 +134,12 @@ def _fuse(job: _Job) -> tuple[Array, dict[str, Array]]:
 def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
     p, engine = job.p, job.engine
     todo = list(_strips(p, lead, engine))
-    order = sorted(
-        range(len(todo)), key=lambda i: -sum(1 for _ in job.tiles(job.part(todo[i])))
-    )  # longest first
+    order = sorted(range(len(todo)), key=lambda i: -job.size(todo[i]))  # longest first
     made = dict(zip(order, engine.run(job.mix, [todo[i] for i in order]), strict=True))
     parts = [made[i] for i in range(len(todo))]
-    together = partial(_together, lead=lead, each=math.ceil(p.seq_q / engine.queries))
-    output = together([part.output for part in parts], axis=-2)
-    details = {name: together([part.details[name] for part in parts], axis=-1) for name in parts[0].details}
+    rows = (*lead, p.seq_q)
+    output = _together([part.output for part in parts], -2, (*rows, parts[0].output.shape[-1]))
+    details = {name: _together([part.details[name] for part in parts], -1, rows) for name in parts[0].details}
     return output, details
 
 
@@ -145,11 +149,10 @@ def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]
         yield from (Strip(some, queries) for queries in spans(p.seq_q, engine.queries))
 
 
-def _together(parts: list[Array], *, lead: tuple[int, ...], each: int, axis: int) -> Array:
-    """Join what strips came to: first those of a head, ``each`` of them, then the heads."""
+def _together(parts: list[Array], queries: int, shape: tuple[int, ...]) -> Array:
+    """Join what strips came to along the axis of the queries: those of one head, then of the next."""
     xp = namespace(parts[0])
-    heads = [xp.concat(parts[i : i + each], axis=axis) for i in range(0, len(parts), each)]
-    return xp.reshape(xp.concat(heads, axis=0), (*lead, *heads[0].shape[axis:]))
+    return xp.reshape(xp.concat(parts, axis=queries), shape)
 
 
 def _sample(p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Trace) -> tuple[int, ...]:
@@ -209,19 +212,19 @@ class _Job:
     def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
         """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
         blind = True
-        for keys in spans(part.seq_k, self.engine.keys):
-            seen = True if part.mask is None else masks.sight(part.mask, slice(0, part.seq_q), keys)
-            if seen is not False or not self.hides:
-                blind = False
-                yield keys, seen
+        for whole in spans(part.seq_k, self.engine.keys):
+            for keys, seen in _in_sight(part.mask, slice(0, part.seq_q), whole):
+                if seen is not False or not self.hides:
+                    blind = False
+                    yield keys, seen
         if blind:  # one tile that is hidden whole tells what becomes of such rows
             yield next(spans(part.seq_k, 1)), False
 
     def size(self, strip: Strip) -> int:
-        """Count the tiles to be computed."""
+        """Count the keys that a strip is compared with."""
         if self.p.mask is None:
-            return math.ceil(self.p.seq_k / self.engine.keys)
-        return sum(1 for _ in self.tiles(self.part(strip)))
+            return self.p.seq_k
+        return sum(keys.stop - keys.start for keys, _ in self.tiles(self.part(strip)))
 
     def mix(self, strip: Strip) -> Mixed:
         """Compute a strip."""
@@ -251,6 +254,18 @@ class _Job:
         return bool(xp.max(_length(q.array)) * xp.max(cut(self.longest, *strip.lead, ALL, ALL)) <= most)
 
 
+def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
+    """Halve a tile that is partly in sight until its pieces are in or out of it, or no wider than high."""
+    seen = True if mask is None else masks.sight(mask, queries, keys)
+    half = (keys.stop - keys.start) // 2
+    if seen is not None or half < queries.stop - queries.start or (mask and mask.arrays):
+        yield keys, seen
+        return
+    middle = keys.start + half
+    yield from _in_sight(mask, queries, slice(keys.start, middle))
+    yield from _in_sight(mask, queries, slice(middle, keys.stop))
+
+
 def _length(vectors: Array) -> Array:
     xp = namespace(vectors)
     return xp.sqrt(xp.sum(vectors * vectors, axis=-1, keepdims=True))
@@ -274,6 +289,7 @@ def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) 
             xp = namespace(k.array)
             longest = xp.max(_length(k.array), axis=-2, keepdims=True)
     by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
+    k = k and Value(engine.lay(k.array), k.symbol)
     return _Job(
         p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, by_pair=by_pair, longest=longest
     )

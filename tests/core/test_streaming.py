@@ -25,6 +25,8 @@ ENGINES = {
     "looking": Engine(queries=2, keys=2, apart=True, looks=True),
     "one tile": Engine(),
 }
+HALVED = [[4], [4, 4], [8, 4], [8, 4, 4]]
+"""Keys of the tiles that four queries make of a tile of 16, for each of the four places in it."""
 MIXED = {name: each for name in PROBLEMS if (each := inputs(name)).v or each.x}
 
 
@@ -181,15 +183,25 @@ def test_large_scores_do_not_overflow() -> None:
     np.testing.assert_array_equal(output, q)
 
 
-def test_only_the_keys_in_sight_are_compared() -> None:
-    """A causal window leaves out the tiles that it hides, so that work grows with the window."""
+@pytest.mark.parametrize(
+    ("mask", "keys", "widths"),
+    [
+        # A window of 4 before the query reaches into one tile of 4 before its own, but for the first.
+        (Rules(causal=True, windows=((4, None),)), 4, [4] + [4, 4] * 15),
+        # Of a wide tile on the diagonal, halves are left out down to the height of the tile.
+        (Rules(causal=True), 16, [n for q in range(16) for n in ([16] * (q // 4) + HALVED[q % 4])]),
+        # Nobody knows without looking what an array of a mask hides.
+        (Rules(causal=True, arrays=(np.ones((64, 64), dtype=bool),)), 64, [64] * 16),
+    ],
+)
+def test_only_the_keys_in_sight_are_compared(mask: Rules, keys: int, widths: list[int]) -> None:
+    """What rules hide is not computed, in tiles of four queries, so that work grows with what is seen."""
     seen = []
 
     def exp(z: np.ndarray, shift: np.ndarray | None) -> np.ndarray:
-        seen.append(z.shape)
+        seen.append(z.shape[-1])
         return np.asarray(np.exp(z if shift is None else z - shift))
 
     x = Value(draw(64, 2), "X")
-    mask = Rules(causal=True, windows=((4, None),))
-    streamed(Inputs(q=x, k=x, v=x, seq_q=64, seq_k=64, mask=mask), Engine(queries=4, keys=4, exp=exp))
-    assert len(seen) == 1 + 15 * 2
+    streamed(Inputs(q=x, k=x, v=x, seq_q=64, seq_k=64, mask=mask), Engine(queries=4, keys=keys, exp=exp))
+    assert sorted(seen) == sorted(widths)
