@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attncli.render.ink import cells
+
 from .conftest import Attn, Shell
 
 REFUSED = {
@@ -145,17 +147,24 @@ def test_a_shown_result_is_an_array_too(attn: Attn, folder: Path) -> None:
     np.testing.assert_array_equal(np.load(folder / "r.npy"), [[1, 2]])
 
 
-WIDE = """{"X": [[0.8221235111, 2]], "expected": {"scores[0]": [0.123456789123456789], "weights": [[0.999999999]]}}"""
+WIDE = """{"X": [[0.8221235111, 2], [3, 4]], "tokens": ["%s", "苹果苹果苹果苹果苹果苹果"],
+"expected": {"scores[0]": [0.123456789123456789, 0], "weights[0]": [0.999999999, 0]}}"""
+COMMANDS = [
+    "check p.json",
+    "check p.json --full",
+    "diff p.json",
+    "explain p.json output[0,0]",
+    "compute p.json",
+]
 
 
-@pytest.mark.parametrize(
-    "arguments", ["check p.json", "check p.json --full", "diff p.json", "explain p.json scores[0,0]"]
-)
+@pytest.mark.parametrize("arguments", [*COMMANDS, "compute p.json --heads-view", "compute p.json --detail"])
 def test_no_line_is_wider_than_what_was_asked_for(attn: Attn, folder: Path, arguments: str) -> None:
-    """Verdicts, comparisons and explanations are folded like tables are."""
-    (folder / "p.json").write_text(WIDE)
-    out = attn(*arguments.split(), "--width", "40").out
-    assert max(map(len, out.splitlines())) <= 40
+    """Whatever the labels, only what is one word, as a cell with long labels, goes beyond the width."""
+    (folder / "p.json").write_text(WIDE % ("x" * 100))
+    lines = attn(*arguments.split(), "--width", "40").out.splitlines()
+    assert len(lines) > 10
+    assert not [line for line in lines if cells(line) > 40 and " " in line.strip()]
 
 
 @pytest.mark.parametrize("number", ["inf", "-1e308", "1e30", "-1e-300", "nan"])
