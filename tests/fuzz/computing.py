@@ -15,7 +15,7 @@ from attncli.keys import Kind
 from attncli.render import FORMATS
 from tests.fuzz.echo import hold_echo
 from tests.fuzz.options import OLD, mostly
-from tests.fuzz.promises import CONTROLS, folder_of, hold, strict
+from tests.fuzz.promises import folder_of, hold, strict
 from tests.problem_files import KEYS, VALUES, Written, finite, labels, spelled
 from tests.streams import Called, call
 
@@ -156,8 +156,7 @@ def check_width(written: Written, columns: str) -> None:
     with folder_of(files), pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
         for name in (name for name, each in FORMATS.items() if not each.binary):
-            shown = call(["compute", written.name, "--format", name]).out.decode()
-            assert not CONTROLS.search(shown.replace("\t", "") if name == "tsv" else shown), shown
+            hold(["compute", written.name, "--format", name])
         free = call(["compute", written.name, "--full"])
         patch.setenv("COLUMNS", columns)
         assert call(["compute", written.name, "--full"]) == free
