@@ -1,7 +1,7 @@
 """Nothing wrong in silence: whatever is asked of whatever file, there is a right result or one clear message.
 
-The short run is part of the tests; ``pytest -m fuzz`` runs on: ATTN_FUZZ inputs of each kind, or
-ATTN_FUZZ_SECONDS of them all, from the seed ATTN_FUZZ_SEED.
+The short run is part of the tests; ``pytest -m fuzz`` runs on, ATTN_FUZZ inputs of each kind. They are
+the same ones each time; ATTN_FUZZ_SEED chooses others.
 """
 
 from __future__ import annotations

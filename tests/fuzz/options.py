@@ -34,23 +34,7 @@ _PATHS = [
     *["/dev/null", "/dev/stdout", *OLD],
 ]  # fmt: skip
 _INPUTS = ["p.yaml", "p.json", "p", "X.npy", "W_Q.npz", "./p.json", "sub/../p.yaml", "r.npz", "r.json"]
-_SPANS = [
-    "0",
-    "0:1",
-    "1:2",
-    "0:99",
-    "99:",
-    ":1",
-    "1:1",
-    "2:1",
-    "-1",
-    "0:-1",
-    " 0 : 1 ",
-    "٣",
-    "9" * 30,
-    "",
-    "a",
-]
+_SPANS = ["0", "0:1", "1:2", "0:99", "99:", ":1", "1:1", "2:1", "-1", "0:-1", " 0 : 1 ", "٣", "9" * 30, "", "a"]  # fmt: skip
 
 _stages = st.sampled_from([*STAGES, "X", "W_K", "softmax", "A", "weigths", "", " ", "喜", "\x1b[2J"])
 
@@ -109,19 +93,9 @@ _OWN = {
     name: [_option(each) for each in command.params if each.param_type_name == "option"]
     for name, command in COMMANDS.items()
 }
-_ANY = st.one_of([each for own in _OWN.values() for each in own]) | st.sampled_from(
-    [
-        ["--help"],
-        ["-h"],
-        ["--nope"],
-        ["-x"],
-        ["--"],
-        ["--version"],
-        [""],
-        ["--width"],
-        ["--set"],
-        ["--json=1"],
-    ]
+_STRANGE = ["--help", "-h", "--nope", "-x", "--", "--version", "", "--width", "--set", "--json=1"]
+_ANY = st.one_of([each for own in _OWN.values() for each in own]) | st.sampled_from(_STRANGE).map(
+    lambda word: [word]
 )
 
 
