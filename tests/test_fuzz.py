@@ -40,7 +40,10 @@ CHECKS: dict[str, tuple[Callable[..., None], list[st.SearchStrategy[Any]]]] = {
     "any": (computing.check_any, [WRITTEN, options("compute"), st.booleans()]),
     "several": (computing.check_several, [WRITTEN, WRITTEN, options("compute"), st.data()]),
     "random": (computing.check_random, [sizes(), options("random")]),
-    "width": (computing.check_width, [valid(), st.sampled_from(["0", "1", "abc", "20", "300"])]),
+    "width": (
+        computing.check_width,
+        [PLAIN_FILES | valid(), st.sampled_from(["0", "1", "abc", "20", "300"])],
+    ),
     "explain": (
         showing.check_explain,
         [mostly(PLAIN_FILES, WRITTEN, of=3), cells(), options("explain"), st.booleans()],

@@ -141,7 +141,8 @@ def check_files(
         names = [one.name, "many", ".", f"many/{other.name}", result[0], "-", "gone.yaml", ""]
         some = st.lists(st.sampled_from(names), min_size=1, max_size=3)
         chosen = data.draw(mostly(st.just([one.name]) | st.just([one.name, result[0]]), some, of=3))
-        hold(["check", *chosen, *options], one.data if data.draw(st.booleans()) else b"")
+        given = one.data if data.draw(st.booleans()) else b""
+        hold(["check", *chosen, *options], given, spared=one.beside if one.name in chosen else ())
 
 
 def _in(folder: str, written: Written) -> dict[str, bytes]:

@@ -68,7 +68,7 @@ WORDS: Mapping[str, Words] = {
     "A:B": st.sampled_from(_SPANS) | st.builds("{}:{}".format, st.integers(0, 2), st.integers(0, 4)),
     "NAME=STAGE": st.builds("{}={}".format, st.sampled_from(["mine", "weights", ""]), _stages)
     | st.sampled_from(["weights", "=", ""]),
-    "FILE": st.sampled_from([f"r{suffix}" for suffix in _SUFFIXES] * 3 + _PATHS + _INPUTS),
+    "FILE": st.sampled_from([f"r{suffix}" for suffix in _SUFFIXES] * 3 + _PATHS + _INPUTS * 2),
 }
 """What may follow an option, by what its help calls that; choices are told apart by a bar."""
 
@@ -90,7 +90,12 @@ def _option(option: Any) -> st.SearchStrategy[list[str]]:
 
 
 _OWN = {
-    name: [_option(each) for each in command.params if each.param_type_name == "option"]
+    name: [
+        _option(each)
+        for each in command.params
+        if each.param_type_name == "option"
+        for _ in range(4 if each.metavar == "FILE" else 1)  # since a file can be lost
+    ]
     for name, command in COMMANDS.items()
 }
 _STRANGE = ["--help", "-h", "--nope", "-x", "--", "--version", "", "--width", "--set", "--json=1"]

@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -54,8 +54,14 @@ def folder_of(files: Mapping[str, bytes]) -> Iterator[Path]:
             os.chdir(before)
 
 
-def hold(arguments: Sequence[str], stdin: bytes = b"") -> Called:
-    """Run a command line in the working directory and hold what is true of every run."""
+def hold(arguments: Sequence[str], stdin: bytes = b"", spared: Collection[str] = ()) -> Called:
+    """Run a command line in the working directory and hold what is true of every run.
+
+    Args:
+        arguments: What follows the program's name.
+        stdin: What stands in standard input.
+        spared: Files that the inputs name; where nothing was refused, all of them were read.
+    """
     before = _contents()
     done = call(arguments, stdin)
     arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
@@ -69,7 +75,8 @@ def hold(arguments: Sequence[str], stdin: bytes = b"") -> Called:
         return done
     _hold_notes(done)
     target = _target(arguments)
-    assert changed <= {target}, changed
+    assert changed <= {target} - _named(arguments), changed
+    assert done.status > 1 or "--set" in arguments or not changed & {*spared}, changed
     if target in {None, "-", "/dev/stdout", *changed}:
         assert bool(done.out) != bool(changed), done
         _hold_form(arguments, after[target] if changed and target else done.out)
@@ -107,6 +114,13 @@ def _last(arguments: Sequence[str], *names: str) -> str | None:
 def _target(arguments: Sequence[str]) -> str | None:
     name = _last(arguments, "-o", "--output")
     return name and os.path.normpath(name)
+
+
+def _named(arguments: Sequence[str]) -> set[str]:
+    """List the files that a command line names as inputs, by themselves or by their folder."""
+    words = [word for before, word in pairwise(arguments) if before not in {"-o", "--output"}]
+    names = {os.path.normpath(word) for word in words if word}
+    return names | {name for name in _contents() if str(Path(name).parent) in names}
 
 
 def _hold_message(done: Called) -> None:
