@@ -23,6 +23,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from safetensors.numpy import load
 
+from attncli.readers import READERS
 from attncli.render import FORMATS
 from attncli.render.ink import cells
 from tests.streams import Called, call
@@ -117,10 +118,11 @@ def _target(arguments: Sequence[str]) -> str | None:
 
 
 def _named(arguments: Sequence[str]) -> set[str]:
-    """List the files that a command line names as inputs, by themselves or by their folder."""
+    """List the files that a command line names as inputs, problems by their folder too."""
     words = [word for before, word in pairwise(arguments) if before not in {"-o", "--output"}]
     names = {os.path.normpath(word) for word in words if word}
-    return names | {name for name in _contents() if str(Path(name).parent) in names}
+    inside = (Path(name) for name in _contents() if Path(name).suffix in READERS)
+    return names | {str(path) for path in inside if str(path.parent) in names}
 
 
 def _hold_message(done: Called) -> None:
