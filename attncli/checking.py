@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.check.compare import Comparison, Side, check_result, reference
 from attncli.check.differ import check_diff, computed
 from attncli.check.report import Refused, Report, check_expected
 from attncli.errors import InputError, Place
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 from attncli.progress import progress
 from attncli.readers import READERS, load, located
@@ -21,8 +22,7 @@ from attncli.trace import STAGES
 __all__ = ["Way", "against_result", "check_files", "diff", "has_expected", "stage_names"]
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(Frozen):
     """One side of ``attn diff``.
 
     Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.observe import observe
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
@@ -27,8 +27,7 @@ Recast: TypeAlias = Callable[[str, Array], Array]
 """Takes the name of a stage and its result, and returns what is to stand for the result."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Frozen, kw_only=True):
     """Every stage of a problem, in NumPy.
 
     Args:

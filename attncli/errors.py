@@ -10,9 +10,9 @@ with a path such as ``("X", 1, 0)``, and the reader adds the `Place` as the erro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from attncli.frozen import Frozen
 from attncli.text import quote
 
 __all__ = ["AttnError", "ExitCode", "InputError", "Path", "Place", "UnavailableError", "cell_name"]
@@ -31,8 +31,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Frozen):
     """A place in a file.
 
     Args:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.backends import BACKENDS
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
-from attncli.options import KEYS, Engine, Output, Settings, expand, one_of
+from attncli.options import KEYS, Engine, Output, Settings, one_of
 from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.check.compare import Comparison
     from attncli.check.report import Refused, Report
 
-__all__ = ["add_commands"]
+__all__ = ["HELP", "check", "diff"]
 
 
-@expand
 def check(
     files: Annotated[
         list[str],
@@ -66,7 +65,6 @@ def check(
     return ExitCode.DIFFERENCE if wrong else ExitCode.OK
 
 
-@expand
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A problem or a result.")],
     b: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.  [default: A]")] = None,
@@ -97,8 +95,8 @@ def diff(
     return ExitCode.DIFFERENCE if found[0].first else ExitCode.OK
 
 
-COMMANDS: dict[Callable[..., Any], str] = {
-    check: """Hold printed numbers, or a result, against what a problem computes to.
+HELP = {
+    "check": """Hold printed numbers, or a result, against what a problem computes to.
 
 \b
   attn random --seq 3 --dim 4 --seed 7 -q -o small.json
@@ -113,7 +111,7 @@ have one line each. A printed number is right, off by one in its last digit, or 
 or follows from wrong (>) or rounded (~) numbers before it. A result (.npz, .npy, .safetensors, or JSON
 with stages) is held stage by stage against what its precision allows. When something is wrong, other
 conventions are tried, and the one that makes every number right is named.""",
-    diff: """Compare two results, two problems, or one problem in two ways, stage by stage.
+    "diff": """Compare two results, two problems, or one problem in two ways, stage by stage.
 
 \b
   attn random --seq 3 --dim 4 --seed 7 -q -o small.json
@@ -124,10 +122,4 @@ conventions are tried, and the one that makes every number right is named.""",
 A is as it is, or as --set, --dtype and --backend say; B is as --set-b, --dtype-b and --backend-b say. A
 difference counts when it is more than the coarser of the two precisions allows.""",
 }
-"""Each command, and its help."""
-
-
-def add_commands(app: typer.Typer, epilog: str) -> None:
-    """Add the commands that judge to an app."""
-    for command, text in COMMANDS.items():
-        app.command(epilog=epilog, short_help=text.partition("\n")[0], help=text)(command)
+"""What the help of each command says."""

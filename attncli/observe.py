@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.core import masks
 from attncli.core.inputs import Inputs
@@ -16,6 +16,9 @@ from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.text import quote
 from attncli.trace import Record, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["kept_pairs", "observe"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from attncli.core.inputs import Inputs
 from attncli.core.streaming import BY_PAIR, Engine
+from attncli.frozen import Frozen
 from attncli.memory import available, gib, require
 from attncli.trace import Value
 
@@ -26,8 +27,7 @@ BINARY = 1024
 """What a prefix of bytes counts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Frozen, kw_only=True):
     """How a problem is computed.
 
     Counted is what has a number for each query and key, and what weights make of the tokens'

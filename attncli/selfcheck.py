@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.compute import Result
 from attncli.observe import kept_pairs
 from attncli.sheet import Checks
 from attncli.trace import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["count_nan", "self_check"]
 

@@ -11,8 +11,10 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Generic, ParamSpec, TypeAlias, cast
+
+from attncli.frozen import Frozen
 
 __all__ = [
     "STAGES",
@@ -39,16 +41,14 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Frozen):
     """An array, or a number, with the symbol that stands for it in formulas."""
 
     array: Array
     symbol: str
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(Frozen):
     """A number that belongs to a stage and is shown with it on request.
 
     Args:
@@ -78,8 +78,7 @@ class Detail:
         return self.function(**{each.name: inputs.get(each.name) for each in wanted})
 
 
-@dataclass(frozen=True)
-class Stage(Generic[P]):
+class Stage(Frozen, Generic[P]):
     """One step of attention: a function and what tables, formulas and documents say of it.
 
     Args:
@@ -168,8 +167,7 @@ def _declared(made: Stage[P]) -> Stage[P]:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Frozen):
     """What one stage returned in one run.
 
     Args:

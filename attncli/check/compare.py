@@ -7,7 +7,7 @@ result's precision, and its distance from float64 is doubled.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from attncli.check.diagnose import Diagnosis, Evidence, Tell, diagnose
 from attncli.check.printed import Numbers
 from attncli.compute import Recast, Result, compute, precisions
 from attncli.errors import InputError
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 
 __all__ = [
@@ -58,8 +59,7 @@ _FILL = -1e4
 """A score as low as this is masked, whatever number the mask was made with."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Frozen, kw_only=True):
     """Stages that are compared.
 
     Args:
@@ -73,8 +73,7 @@ class Side:
     precisions: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Frozen, kw_only=True):
     """One stage of a comparison.
 
     Args:
@@ -114,8 +113,7 @@ class Row:
         return f"{self.stage}[{','.join(map(str, self.index))}]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Frozen, kw_only=True):
     """All that a comparison found.
 
     Args:

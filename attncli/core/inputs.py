@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from attncli.core import masks
+from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
 __all__ = ["LATE_INPUTS", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
@@ -16,8 +17,7 @@ LATE_INPUTS = {"sink": "softmax", "w_o": "pv", "b_o": "pv"}
 """The inputs that come in after the part qk, and the part that they come in at."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Norm:
+class Norm(Frozen, kw_only=True):
     """RMS norm of queries and keys, per head.
 
     Args:
@@ -31,8 +31,7 @@ class Norm:
     weight_k: Value | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rotation:
+class Rotation(Frozen, kw_only=True):
     """Cosines and sines for each position, ``(seq, pairs)``.
 
     Args:
@@ -50,8 +49,7 @@ class Rotation:
     sin_k: Value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Similarity:
+class Similarity(Frozen, kw_only=True):
     """How scores are made of queries and keys.
 
     Args:
@@ -63,8 +61,7 @@ class Similarity:
     weights: tuple[Value | None, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dropout:
+class Dropout(Frozen, kw_only=True):
     """Which weights stay, and by what the rest is made up for.
 
     Args:
@@ -76,8 +73,7 @@ class Dropout:
     keep_rate: Value | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inputs:
+class Inputs(Frozen, kw_only=True):
     """What `attend` needs: arrays in one layout, and settings without any choice left open.
 
     The start is the first of ``x``, ``q``, ``scores``, ``scaled`` and ``masked`` that is there.

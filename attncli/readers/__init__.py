@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from attncli.errors import InputError, Place
 from attncli.problem import Problem, Source
-from attncli.readers import json_tree
 from attncli.readers.files import FORMATS, referenced
 from attncli.readers.keys import to_problem
 from attncli.readers.opening import STDIN, decode, read_bytes
@@ -32,7 +31,7 @@ ProblemReader: TypeAlias = Callable[[str, str], Documents]
 
 
 def _yaml(text: str, name: str) -> Documents:
-    from attncli.readers import yaml_faults, yaml_tree  # noqa: PLC0415  (JSON does without)
+    from attncli.readers import yaml_faults, yaml_tree  # noqa: PLC0415
 
     tree = yaml_tree.parse(text, name)
     if isinstance(tree, str) and (fault := yaml_faults.wide_colon(text, name)):
@@ -41,6 +40,8 @@ def _yaml(text: str, name: str) -> Documents:
 
 
 def _json(text: str, name: str, *, several: bool = False) -> Documents:
+    from attncli.readers import json_tree  # noqa: PLC0415
+
     for tree, start in json_tree.documents(text, name, several=several):
         yield tree, TextSource(name=name, text=text, tokens=json_tree.tokens, start=start)
 
@@ -63,7 +64,7 @@ READERS: Mapping[str, ProblemReader] = MappingProxyType(
         ".ndjson": _json_lines,
     }
 )
-"""Formats of problem files, by suffix; anything else is told by its content."""
+"""Formats of problem files, by suffix; anything else is told by its content. Each loads its own library."""
 
 
 def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:

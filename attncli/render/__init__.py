@@ -6,9 +6,11 @@ Help, `-o` and tests read the table, so it imports a format's module only when i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attncli.frozen import Frozen
 
 if TYPE_CHECKING:
     from attncli.check.compare import Comparison
@@ -24,8 +26,7 @@ __all__ = ["FINDINGS", "FORMATS", "Format"]
 Render = Callable[[Any, "View", "Terminal"], Iterable[str | bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Frozen):
     """A form that results can take.
 
     Args:

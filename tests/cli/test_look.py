@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from attncli.render.table import PAGE
 from tests.cli.conftest import Attn
 
 
@@ -41,6 +44,41 @@ def test_colors_follow_theme_and_palette(attn: Attn, monkeypatch: pytest.MonkeyP
 
     assert len({shown(), shown("--theme", "light"), shown("--palette", "magma")}) == 3
     assert shown() == shown("--theme", "dark") == shown("--palette", "blues")
+
+
+def test_colors_follow_the_scale(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each scale colours the same numbers in its own way, says so, and reaches files as well."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    options = ("compute", "cat.yaml", "--stages", "weights")
+
+    def shown(*more: str) -> str:
+        return attn(*options, "--color", "always", *more).out
+
+    assert len({shown(), shown("--scale", "sqrt"), shown("--scale", "log")}) == 3
+    assert shown() == shown("--scale", "linear")
+    assert "colour ∝ √|x|" in shown("--scale", "sqrt")
+    assert "∝" not in attn(*options, "--scale", "sqrt").out
+    for name in ("a.svg", "a.tex"):
+        texts = set()
+        for scale in ("linear", "sqrt", "log"):
+            attn(*options, "--scale", scale, "-o", name)
+            texts.add(Path(name).read_text("utf-8"))
+        assert len(texts) == 3
+
+
+def test_a_factor_is_no_scale_of_colours(attn: Attn) -> None:
+    """Who wants to scale the scores is told how."""
+    done = attn("compute", "cat.yaml", "--scale", "0.5")
+    assert done.status == 2
+    assert '"0.5" is none of linear, sqrt, log; the scale of the scores is --set scale=…' in done.err
+
+
+def test_help_says_how_wide_a_pipe_is(attn: Attn) -> None:
+    """Blocks stand side by side up to the width that --help names, and no further."""
+    assert f"side by side up to {PAGE}]" in " ".join(attn("compute", "--help").out.split())
+    out = attn("compute", "cat.yaml").out
+    assert max(map(len, out.splitlines())) <= PAGE
+    assert any(" 3  scale" in line and " 2  score" in line for line in out.splitlines())
 
 
 def test_weights_as_shares(attn: Attn) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from attncli.render import FORMATS
 from tests.fuzz.echo import plain
 from tests.fuzz.options import OLD, mostly
 from tests.fuzz.promises import folder_of, form_of, hold, strict
@@ -62,9 +63,11 @@ def check_shown(written: Written, options: list[str]) -> None:
         if kept.status == 0:
             Path("kept.json").write_bytes(kept.out)
             shown = hold(["show", "kept.json", *options])
-            again = call(["compute", "kept.json", *options])
+            form = form_of(["show", *options])
+            whole = ["--detail"] if form in FORMATS and FORMATS[form].data else []  # all that was kept
+            again = call(["compute", "kept.json", *options, *whole])
             shown = shown._replace(err=shown.err.replace(b"attn show", b"attn compute"))
-            streamed = "--stages" in options or form_of(["compute", *options]) == "npy"  # and says so
+            streamed = "--stages" in options or form == "npy"  # and says so
             assert shown == again or (streamed and shown.status == again.status), (shown, again)
 
 
