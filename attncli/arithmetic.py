@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from attncli.frozen import Frozen
+
 __all__ = [
     "EXACT",
     "Apply",

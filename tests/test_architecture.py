@@ -21,7 +21,8 @@ MAY_IMPORT = {
     "frozen": "",
     "text": "",
     "errors": "text",
-    "trace": "",
+    "stage": "",
+    "trace": "stage",
     "keys": "",
     "presets": "",
     "records": "keys",
@@ -33,8 +34,9 @@ MAY_IMPORT = {
     "memory": "errors",
     "plan": "core memory trace",
     "streamed": "core backends trace",
-    "observe": "core trace problem errors text",
-    "compute": "resolve core backends observe plan streamed trace problem errors",
+    "pieces": "core trace",
+    "observe": "core pieces trace problem errors text",
+    "compute": "resolve core backends observe pieces plan streamed trace problem errors",
     "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
@@ -45,7 +47,7 @@ MAY_IMPORT = {
     "headline": "compute core",
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
-    "selfcheck": "compute observe sheet trace",
+    "selfcheck": "compute observe pieces sheet trace",
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
@@ -81,7 +83,7 @@ MAY_IMPORT = {
 }
 """Rooms, a module or a folder each, and the rooms that each may import."""
 
-WITHOUT_LIBRARIES = ("frozen", "text", "errors", "trace", "problem", "core")
+WITHOUT_LIBRARIES = ("frozen", "text", "errors", "stage", "trace", "problem", "core")
 """Rooms that are imported before anybody knows whether an array library will be needed."""
 
 

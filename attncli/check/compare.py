@@ -1,7 +1,8 @@
 """A result of another program against the problem, stage by stage, by what its precision allows.
 
 How far a right result may be off is measured, not guessed: the same stage is computed in the
-result's precision, and its distance from float64 is doubled.
+result's precision, with every sum shaken as another order of additions might, and its distance from
+float64 is doubled.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from attncli.check.diagnose import Diagnosis, Evidence, Tell, diagnose
 from attncli.check.printed import Numbers
+from attncli.check.rounding import shaken
 from attncli.compute import Recast, Result, compute, precisions
 from attncli.errors import InputError
 from attncli.frozen import Frozen
@@ -49,7 +51,7 @@ _NORMAL: Mapping[str, float] = {
 """The number below which the distance to the next one shrinks no further."""
 
 _SAFETY = 2.0
-"""How much worse than ours another order of additions may be."""
+"""How much worse than ours another program's rounding may be."""
 
 _FEW_ULPS = 4
 """Units in the last place of a stage's largest number that are never held against it: in a small
@@ -184,7 +186,7 @@ def allowances(problem: Problem, ours: Result, other: Side, recast: Recast | Non
         stage: coarser(other.precisions[stage], *precisions(problem).values()) for stage in other.arrays
     }
     rounded = {
-        precision: compute(replace(problem, dtype=_measured(precision)), recast=recast)
+        precision: compute(replace(problem, dtype=_measured(precision)), recast=recast, run=shaken)
         for precision in set(coarse.values())
     }
     allowed = {}

@@ -11,7 +11,7 @@ from attncli.core import masks
 from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
-__all__ = ["LATE_INPUTS", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
+__all__ = ["LATE_INPUTS", "Drawn", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
 
 LATE_INPUTS = {"sink": "softmax", "w_o": "pv", "b_o": "pv"}
 """The inputs that come in after the part qk, and the part that they come in at."""
@@ -61,11 +61,43 @@ class Similarity(Frozen, kw_only=True):
     weights: tuple[Value | None, ...] = ()
 
 
+class Drawn(Frozen, kw_only=True):
+    """An array that is made where somebody looks, and is the same whatever part that is.
+
+    Args:
+        draw: Makes a part, given which indices it takes on each axis.
+        part: The part that this is.
+        convert: Takes it to the array library in use.
+    """
+
+    draw: Callable[[tuple[range, ...]], Array]
+    part: tuple[range, ...]
+    convert: Callable[[Array], Array] = lambda array: array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How long each axis is."""
+        return tuple(map(len, self.part))
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.part)
+
+    def __getitem__(self, index: tuple[slice, ...]) -> Drawn:
+        return replace(self, part=tuple(axis[some] for axis, some in zip(self.part, index, strict=True)))
+
+    def now(self) -> Array:
+        """Make it."""
+        return self.convert(self.draw(self.part))
+
+
 class Dropout(Frozen, kw_only=True):
     """Which weights stay, and by what the rest is made up for.
 
     Args:
-        drawn: True where a weight stays; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        drawn: True where a weight stays, an array or a `Drawn`; broadcasts to
+            ``(batch, head, seq_q, seq_k)``.
         keep_rate: 1 − p; None leaves the sizes as they are.
     """
 
@@ -219,6 +251,8 @@ class Inputs(Frozen, kw_only=True):
 def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
     if hasattr(part, "dtype"):
         return convert(part, symbol)
+    if isinstance(part, Drawn):
+        return replace(part, convert=lambda array: convert(part.convert(array), symbol))
     if isinstance(part, tuple):
         return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):
