@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import sys
 
 __all__ = ["main"]
@@ -13,9 +12,9 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and leave with its exit status."""
     try:
-        _settle()
+        _settle()  # Ctrl-C may come while anything is imported, so that all of it is imported in here
         gc.set_threshold(50_000)  # nothing that is imported is garbage, and looking through it takes time
-        from attncli.cli import run  # noqa: PLC0415  (Ctrl-C may come while it is imported)
+        from attncli.cli import run  # noqa: PLC0415
 
         status = run()
     except KeyboardInterrupt:
@@ -25,6 +24,8 @@ def main() -> None:
 
 
 def _settle() -> None:
+    import signal  # noqa: PLC0415
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that half a file is cleared away
     # A file must not take the number of a standard stream that is closed: what a library writes
     # there would end up in it.

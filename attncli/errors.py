@@ -58,9 +58,10 @@ def cell_name(path: Path, *, ndim: int | None = None) -> str:
         path: Keys, then indices.
         ndim: Number of axes, when the path names a part with fewer indices: ``X row 2 (X[1])``.
     """
-    keys = [str(part) for part in path if isinstance(part, str)]
-    indices = [part for part in path if isinstance(part, int)]
-    name = ".".join(quote(key, marks="") for key in keys)
+    last = max((i for i, part in enumerate(path) if isinstance(part, str)), default=-1) + 1
+    parts = (f"[{part}]" if isinstance(part, int) else f".{quote(part, marks='')}" for part in path[:last])
+    name = "".join(parts).removeprefix(".")
+    indices = [part for part in path[last:] if isinstance(part, int)]
     if not indices:
         return name
     ndim = ndim or len(indices)

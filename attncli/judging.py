@@ -44,18 +44,20 @@ def check(
 
     delivery = Delivery(output, files, FINDINGS)
     strings = settings.strings()
+    read: list[str] = []
     found: Sequence[Report | Refused | Comparison]
     if len(files) == 2 and (map or is_result(files[1])):  # noqa: PLR2004
-        found = against_result(files[0], files[1], strings, stage_names(map or []))
+        found = against_result(files[0], files[1], strings, stage_names(map or []), read)
     elif map:
         raise InputError(
             "--map is about the arrays of a result", fix="attn check FILE RESULT --map mine=weights"
         )
     elif len(files) == 1 and is_result(files[0]):  # a result that was kept, against what it computes to today
-        found = against_result(files[0], files[0], strings, {})
-        found = [*found, *(check_files(files, strings) if has_expected(files[0], strings) else ())]
+        found = against_result(files[0], files[0], strings, {}, read)
+        found = [*found, *(check_files(files, strings, read) if has_expected(files[0], strings) else ())]
     else:
-        found = check_files(files, strings)
+        found = check_files(files, strings, read)
+    delivery.spare(read)
     delivery.write(found, View(full=full))
     if any(isinstance(each, Refused) for each in found):
         return ExitCode.INPUT
@@ -81,11 +83,14 @@ def diff(
     from attncli.sheet import View  # noqa: PLC0415
 
     delivery = Delivery(output, [a, *([b] if b else [])], FINDINGS)
+    read: list[str] = []
     other = [f"dtype={dtype_b}"] if dtype_b else []
     found = checking.diff(
         checking.Way(a, tuple(settings.strings()), engine.backend, engine.device),
         checking.Way(b or a, (*other, *(set_b or ())), backend_b, engine.device),
+        read,
     )
+    delivery.spare(read)
     delivery.write(found, View())
     return ExitCode.DIFFERENCE if found[0].first else ExitCode.OK
 

@@ -216,8 +216,14 @@ def _span(option: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     found = re.fullmatch(r"([0-9]{1,9})(?::([0-9]{1,9}))?", text.strip())
-    if not found or (found[2] and int(found[2]) <= int(found[1])):
-        raise InputError(f"{option} {quote(text)} is no range of positions", fix=f"such as {option} 0:16")
+    if not found:
+        one_end = re.fullmatch(r"[0-9]*:[0-9]*", text.strip())
+        reason = "needs a start and an end" if one_end else "is no range of positions"
+        raise InputError(f"{option} {quote(text)} {reason}", fix=f"such as {option} 0:16")
+    if found[2] and int(found[2]) <= int(found[1]):
+        raise InputError(
+            f"{option} {quote(text)} holds no position", fix="the end is the first left out: 0:16"
+        )
     return int(found[1]), int(found[2] or int(found[1]) + 1)
 
 

@@ -42,6 +42,14 @@ PRECISIONS: Mapping[str, float] = {
 }
 """Distance from 1 to the next number of each precision, the finest first."""
 
+_NORMAL: Mapping[str, float] = {
+    "float64": 2.0**-1022,
+    "float32": 2.0**-126,
+    "float16": 2.0**-14,
+    "bfloat16": 2.0**-126,
+}
+"""The number below which the distance to the next one shrinks no further."""
+
 _SAFETY = 2.0
 """How much worse than ours another program's rounding may be."""
 
@@ -97,7 +105,9 @@ class Row(Frozen, kw_only=True):
     @property
     def ratio(self) -> float:
         """The largest difference as a share of what is allowed."""
-        return self.largest / self.allowed if self.allowed else float(self.largest > 0) * np.inf
+        if not self.allowed:  # as in a stage of NaN, where 0 × ∞ would be one more
+            return np.inf if self.largest else 0.0
+        return self.largest / self.allowed
 
     @property
     def cell(self) -> str:
@@ -128,6 +138,7 @@ class Comparison(Frozen, kw_only=True):
         return next((row for row in self.rows if row.wrong), None)
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_result(
     problem: Problem, source: str, result: Side, notes: tuple[str, ...] = (), tell: Tell | None = None
 ) -> Comparison:
@@ -204,7 +215,7 @@ def _share(precision: str) -> float:
 
 def least(array: Numbers, precision: str) -> float:
     """Return the difference that is never held against a stage: a few units of its largest number."""
-    return _FEW_ULPS * PRECISIONS[precision] * _finest(np.abs(array))
+    return _FEW_ULPS * PRECISIONS[precision] * max(_finest(np.abs(array)), _NORMAL[precision])
 
 
 def _finest(sizes: Numbers) -> float:
@@ -245,7 +256,7 @@ def _same_shape(stage: str, ours: Side, other: Side) -> None:
 def _row(stage: str, right: Numbers, given: Numbers, precision: str, allowed: float) -> Row:
     off = difference(right, given)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(off)), off.shape))
-    one = PRECISIONS[precision] * 2.0 ** np.floor(np.log2(max(abs(float(right[index])), 2.0**-126)))
+    one = PRECISIONS[precision] * 2.0 ** np.floor(np.log2(max(abs(float(right[index])), _NORMAL[precision])))
     finite = np.isfinite(right[index]) and np.isfinite(off[index])
     return Row(
         stage=stage,

@@ -138,6 +138,7 @@ class Refused(Frozen, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
     """Hold a problem's expected values against what it computes to.
 

@@ -31,9 +31,12 @@ ProblemReader: TypeAlias = Callable[[str, str], Documents]
 
 
 def _yaml(text: str, name: str) -> Documents:
-    from attncli.readers import yaml_tree  # noqa: PLC0415
+    from attncli.readers import yaml_faults, yaml_tree  # noqa: PLC0415
 
-    yield yaml_tree.parse(text, name), TextSource(name=name, text=text, tokens=yaml_tree.tokens)
+    tree = yaml_tree.parse(text, name)
+    if isinstance(tree, str) and (fault := yaml_faults.wide_colon(text, name)):
+        raise fault
+    yield tree, TextSource(name=name, text=text, tokens=yaml_tree.tokens)
 
 
 def _json(text: str, name: str, *, several: bool = False) -> Documents:

@@ -100,7 +100,7 @@ def _cell(read: Callable[[Tree], Any], leaf: Tree, flat: int, shape: tuple[int, 
         return read(leaf)
     except NotANumber as fault:
         where = path + _indices(flat, shape)
-        raise InputError(f"{cell_name(where)} {fault.what}", path=where, fix=fault.fix) from None
+        raise InputError(f"{cell_name(where)} {fault.what}", path=where, fix=fault.fix_in_array) from None
 
 
 def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ class Setting(Frozen, kw_only=True):
     @property
     def name_width(self) -> int:
         """Cells that the name of a row may take."""
-        return min(20, self.width // 4) if self.terminal.interactive else 40
+        return min(20, self.width // 4) if self.terminal.interactive else min(40, self.width // 2)
 
 
 class Column(Frozen):
@@ -89,7 +89,7 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    width = _name_width(setting.terminal, count, widest)
+    width = min(_name_width(setting.terminal, count, widest), setting.width // 3)
     head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
     gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
     if gap == 0 and _touch(list(body.values()), widest):

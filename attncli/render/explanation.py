@@ -100,7 +100,9 @@ class _Pen(Frozen):
         title = wrapped(items if fits else items[:2], self.width, hang=4)
         seen: set[str] = set()
         lines = [line for step in steps for line in self._lines(step, seen)]
-        widest = max(cells(name) for name, _ in lines)
+        # A longer name has a line for itself, since what is set below it would be narrow.
+        names = (cells(name) for name, _ in lines)
+        widest = max((each for each in names if each <= self.width // 2), default=0)
         set_lines = (
             wrapped(_items(name, rest, widest), self.width - 3, gap=1, hang=widest + 1)
             for name, rest in lines

@@ -70,8 +70,9 @@ def header(title: str, what: str, facts: Sequence[str], terminal: Terminal, page
     left = (Span(name, bold=True), Span("  "), Span(spell(what, terminal), "formula"))
     right = (Span(spell(" · ".join(facts), terminal), "faint"),)
     missing = page - cells(left) - cells(right)
-    if missing > 1:
-        return Box(((*left, Span(" " * (missing if terminal.interactive else _GAP)), *right),))
+    gap = missing if terminal.interactive else _GAP
+    if missing > 1 and cells(left) + gap + cells(right) <= terminal.width:
+        return Box(((*left, Span(" " * gap), *right),))
     separator = spell(" ·", terminal)
     said = [
         (Span(spell(fact, terminal) + separator * (i < len(facts)), "faint"),)

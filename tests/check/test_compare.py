@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +181,28 @@ def test_ulps_are_those_of_the_precision() -> None:
     other = Side(name="B", arrays={"weights": near}, precisions={"weights": "float32"})
     (row,) = compared(ours, other, {"weights": 0.0})
     assert (row.ulps, row.cell, row.wrong, row.largest) == (1.0, "weights[0,0]", 1, 2.0**-23)
+
+
+def test_nan_where_nan_is_right_is_no_part_of_what_is_allowed() -> None:
+    """Of a stage that is NaN on both sides, nothing is off, and that is 0 of what is allowed."""
+    side = Side(name="A", arrays={"weights": np.full((1, 2), np.nan)}, precisions={"weights": "float64"})
+    (row,) = compared(side, side, {"weights": 0.0})
+    assert (row.wrong, row.largest, row.ratio) == (0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_what_is_too_small_for_a_precision_may_be_zero(dtype: str) -> None:
+    """A number under the smallest that a precision has is lost in it, and no fault; others are not lost."""
+    smallest = float(np.finfo(dtype).smallest_subnormal)
+    kept = Side(name="A", arrays={"weights": np.zeros((1, 2))}, precisions={"weights": dtype})
+
+    def wrong(number: float) -> int:
+        other = replace(kept, arrays={"weights": np.array([[number, 0.0]])})
+        found = check_diff(("a", "b"), (kept, other), None)
+        assert found.rows[0].ulps == number / smallest
+        return found.rows[0].wrong
+
+    assert (wrong(smallest), wrong(100 * smallest)) == (0, 1)
 
 
 def test_a_masked_score_is_one_whatever_fills_it() -> None:

@@ -17,11 +17,22 @@ def test_rows_and_columns(attn: Attn) -> None:
     assert "\n   cat" not in out
 
 
-@pytest.mark.parametrize("span", ["2:1", "1:1", "a", "1:", "-1:2"])
+SPANS = {
+    "2:1": "holds no position\n  fix: the end is the first left out: 0:16",
+    "1:1": "holds no position\n  fix: the end is the first left out: 0:16",
+    "1:": "needs a start and an end\n  fix: such as --rows 0:16",
+    ":1": "needs a start and an end\n  fix: such as --rows 0:16",
+    "a": "is no range of positions\n  fix: such as --rows 0:16",
+    "-1:2": "is no range of positions\n  fix: such as --rows 0:16",
+}
+
+
+@pytest.mark.parametrize("span", SPANS)
 def test_a_range_that_is_none(attn: Attn, span: str) -> None:
+    """Positions that are none are refused, with what they lack."""
     done = attn("compute", "cat.yaml", f"--rows={span}")
     assert done.status == 2
-    assert f'--rows "{span}" is no range of positions\n  fix: such as --rows 0:16' in done.err
+    assert f'--rows "{span}" {SPANS[span]}\n' in done.err
 
 
 def test_colors_follow_theme_and_palette(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,14 @@ def test_a_pipe_gets_numbers_that_programs_read() -> None:
     assert len(numbers) > 400
 
 
+def test_a_head_keeps_to_any_width() -> None:
+    """Title and facts stand in one line only where the gap between them fits too, in a pipe as on a terminal."""
+    for width in range(40, 130):
+        for interactive in (False, True):
+            text = render_table(sheet(cat()), Terminal(width=width, interactive=interactive))
+            assert max(map(cell_len, text.splitlines())) <= width
+
+
 def test_a_pipe_is_not_folded() -> None:
     """A table in a pipe is one table, however wide."""
     text = render_table(sheet(drawn(40, 4), stages=("scores",), full=True), PIPE)
