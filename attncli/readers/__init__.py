@@ -94,13 +94,14 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
 
 
 def _documents(name: str, path: pathlib.Path) -> Documents:
-    from attncli.readers import archived  # noqa: PLC0415  (text needs no library for arrays)
-
     suffix = path.suffix.lower()
     if name == STDIN or suffix not in FORMATS:
         label = "<stdin>" if name == STDIN else name
         yield from READERS.get(suffix, _by_content)(decode(read_bytes(name), label), label)
-    elif archived.has_document(name):
+        return
+    from attncli.readers import archived  # noqa: PLC0415  (text needs no library for arrays)
+
+    if archived.has_document(name):
         yield archived.whole(name)
     else:
         raise InputError(

@@ -56,7 +56,9 @@ def _facts(checks: Checks) -> Iterator[str]:
 
 
 def _entropies(bits: Numbers) -> str:
-    low, middle, high = map(_bits, np.quantile(bits, (0, 0.5, 1)))
+    ordered: list[float] = np.sort(bits, axis=None).tolist()
+    median = (ordered[(bits.size - 1) // 2] + ordered[bits.size // 2]) / 2  # np.median loads masked arrays
+    low, middle, high = map(_bits, (ordered[0], median, ordered[-1]))
     if low == high:
         return f"{low} bit" + " in each row" * (bits.size > 1)
     if bits.size <= _FEW_ROWS:
