@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from attncli.version import __version__
 
+TYPE_CHECKING = False  # typing's own takes longer than all until Ctrl-C is heeded
 if TYPE_CHECKING:
+    from typing import Any
+
     from attncli.python import Attention, attend, load
 
 __all__ = ["Attention", "__version__", "attend", "load"]

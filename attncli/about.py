@@ -13,23 +13,12 @@ from attncli.render.glyphs import spell
 from attncli.render.terminal import Terminal
 from attncli.terminal import is_unicode, text_width
 
-__all__ = ["add_commands"]
+__all__ = ["HELP", "keys", "schema", "stages"]
 
 WIDTH = 80
 """Columns of text in a pipe; in a wide terminal it is not folded much later, to stay readable."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Rows for programs.")]
-
-
-def add_commands(app: typer.Typer, epilog: str) -> None:
-    """Give a command line the commands of this module.
-
-    Args:
-        app: The command line.
-        epilog: What stands under the help of each command.
-    """
-    for command, text in COMMANDS.items():
-        app.command(command.__name__, help=text, short_help=text.partition("\n")[0], epilog=epilog)(command)
 
 
 def _complete_key(given: str) -> list[str]:
@@ -102,22 +91,22 @@ def _folded(write: Callable[..., Iterable[str]], rows: Any) -> Iterator[str]:
     return (spell(piece, terminal) for piece in write(rows, width))
 
 
-COMMANDS: dict[Callable[..., None], str] = {
-    keys: """Describe the keys of the problem file, or one of them.
+HELP = {
+    "keys": """Describe the keys of the problem file, or one of them.
 
 \b
   attn keys
   attn keys rope
   attn keys mask.window
   attn keys --json""",
-    stages: """Describe the stages of the computation, or one of them.
+    "stages": """Describe the stages of the computation, or one of them.
 
 \b
   attn stages
   attn stages weights
   attn stages lse
   attn stages --json""",
-    schema: """Write the JSON Schema of the problem file, for editors.
+    "schema": """Write the JSON Schema of the problem file, for editors.
 
 \b
   attn schema -o attn.schema.json
@@ -127,4 +116,4 @@ An editor then completes and checks a YAML problem file whose first line is
 \b
   # yaml-language-server: $schema=attn.schema.json""",
 }
-"""The commands, and what their help says."""
+"""What the help of each command says."""

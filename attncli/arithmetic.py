@@ -7,8 +7,9 @@ at hand, it evaluates to the number that it explains.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from attncli.frozen import Frozen
 
 __all__ = [
     "EXACT",
@@ -25,15 +26,13 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Frozen):
     """A number without a name, such as the fill of a mask."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Frozen):
     """A number that stands in an array: in a stage, or in what was given."""
 
     value: float
@@ -41,8 +40,7 @@ class Cell:
     index: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Operate:
+class Operate(Frozen):
     """Two numbers with a sign between them: + − × or ÷."""
 
     value: float
@@ -51,8 +49,7 @@ class Operate:
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Frozen):
     """A function of one number, such as exp."""
 
     value: float
@@ -60,8 +57,7 @@ class Apply:
     argument: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Gather:
+class Gather(Frozen):
     """One number of many.
 
     Args:
@@ -78,8 +74,7 @@ class Gather:
 Node: TypeAlias = Number | Cell | Operate | Apply | Gather
 
 
-@dataclass(frozen=True, kw_only=True)
-class Style:
+class Style(Frozen, kw_only=True):
     """How arithmetic is written.
 
     Args:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attncli.errors import InputError, Place, UnavailableError
+from attncli.frozen import Frozen
 from attncli.trace import Array
 
 if TYPE_CHECKING:  # help lists the backends, and must not wait for NumPy
@@ -21,8 +21,7 @@ HALF = ("float16", "bfloat16")
 """Precisions that round after every stage."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Frozen):
     """An array library on one device, at one precision.
 
     Args:
@@ -44,8 +43,7 @@ class Session:
     fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(Frozen):
     """How to get at an array library.
 
     Args:

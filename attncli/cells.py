@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from attncli.errors import InputError
+from attncli.frozen import Frozen
 from attncli.text import quote
 
 __all__ = ["Axes", "parse_cell", "spell_cell"]
@@ -17,8 +17,7 @@ _DIGITS = 18  # longer positions are in no array
 _PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^,]*?))\s*(?:,|$)""", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Axes:
+class Axes(Frozen):
     """An array that cells can be picked from.
 
     Args:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.check.compare import Comparison, Side, check_result, reference
 from attncli.check.differ import check_diff, computed
 from attncli.check.report import Refused, Report, check_expected
 from attncli.errors import InputError, Place
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 from attncli.progress import progress
 from attncli.readers import READERS, load, located
@@ -21,8 +22,7 @@ from attncli.trace import STAGES
 __all__ = ["Way", "against_result", "check_files", "diff", "has_expected", "stage_names"]
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(Frozen):
     """One side of ``attn diff``.
 
     Args:
@@ -38,30 +38,42 @@ class Way:
     device: str = "auto"
 
 
-def check_files(names: Sequence[str], settings: Sequence[str]) -> list[Report | Refused]:
+def check_files(names: Sequence[str], settings: Sequence[str], read: list[str]) -> list[Report | Refused]:
     """Check the expected values of every problem in files and folders.
 
     Among several files, one that cannot be checked is reported beside the others.
+
+    Args:
+        names: Files and folders.
+        settings: What replaces keys of the problems, as KEY=VALUE.
+        read: Gathers the names of all files that are read, which must not be written to.
 
     Raises:
         InputError: The only file cannot be read, or its problem has no expected values.
     """
     files = [file for name in names for file in _files(name)]
+    read += files
     if len(files) == 1:
-        return [*_reports(files[0], settings)]
+        return [*_reports(files[0], settings, read)]
     found: list[Report | Refused] = []
     for file in files:
         try:
-            found += (_named(report) for report in _reports(file, settings))
+            found += (_named(report) for report in _reports(file, settings, read))
         except InputError as error:
             found.append(Refused(source=file, message=str(error).partition("\n")[0]))
     return found
 
 
-def _reports(file: str, settings: Sequence[str]) -> Iterator[Report]:
-    for problem in load(file, settings):
+def _reports(file: str, settings: Sequence[str], read: list[str]) -> Iterator[Report]:
+    for problem in _load(file, settings, read):
         with located(problem.origin), progress(f"{quote(file, marks='')}: trying readings") as tell:
             yield check_expected(problem, tell)
+
+
+def _load(file: str, settings: Sequence[str], read: list[str]) -> list[Problem]:
+    problems = load(file, settings)
+    read += (name for problem in problems for name in problem.origin.files)
+    return problems
 
 
 def _named(report: Report) -> Report:
@@ -86,7 +98,7 @@ def _files(name: str) -> Iterator[str]:
 
 
 def against_result(
-    name: str, result: str, settings: Sequence[str], named: Mapping[str, str]
+    name: str, result: str, settings: Sequence[str], named: Mapping[str, str], read: list[str]
 ) -> list[Comparison]:
     """Hold the stages of a result against what a problem computes to.
 
@@ -95,11 +107,12 @@ def against_result(
         result: The result's file.
         settings: What replaces keys of the problem, as KEY=VALUE.
         named: The stage that an array of the result is, by the array's name.
+        read: Gathers the names of the files that the problem takes arrays from.
 
     Raises:
         InputError: A file cannot be read, or its arrays do not fit.
     """
-    problem = _one(name, settings)
+    problem = _one(name, settings, read)
     with located(problem.origin), progress("trying readings") as tell:
         stages = [record.stage.name for record in reference(problem).records]
         dump = read_result(result, stages, named)
@@ -131,23 +144,28 @@ def stage_names(texts: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def diff(a: Way, b: Way) -> list[Comparison]:
+def diff(a: Way, b: Way, read: list[str]) -> list[Comparison]:
     """Compare two results, two problems, or one problem in two ways.
+
+    Args:
+        a: One side.
+        b: The other.
+        read: Gathers the names of the files that problems take arrays from.
 
     Raises:
         InputError: A file cannot be read, or the two do not fit.
     """
-    one, problem = _side(a, "A")
-    other, _ = _side(b, "B")
+    one, problem = _side(a, "A", read)
+    other, _ = _side(b, "B", read)
     with progress("trying readings") as tell:
         return [check_diff((_said(a), _said(b)), (one, other), problem, tell)]
 
 
-def _side(way: Way, name: str) -> tuple[Side, Problem | None]:
+def _side(way: Way, name: str, read: list[str]) -> tuple[Side, Problem | None]:
     if is_result(way.file) and not way.settings and way.backend is None:
         dump = read_result(way.file, list(STAGES))
         return Side(name=name, arrays=dump.arrays, precisions=dump.precisions), None
-    problem = _one(way.file, way.settings)
+    problem = _one(way.file, way.settings, read)
     with located(problem.origin):
         return computed(problem, name, way.backend, way.device), problem
 
@@ -156,8 +174,8 @@ def _said(way: Way) -> str:
     return " ".join([way.file, *way.settings, *([way.backend] if way.backend else [])])
 
 
-def _one(name: str, settings: Sequence[str]) -> Problem:
-    problems = load(name, settings)
+def _one(name: str, settings: Sequence[str], read: list[str]) -> Problem:
+    problems = _load(name, settings, read)
     if len(problems) != 1:
         raise InputError(f"one problem is compared, and there are {len(problems)}", place=Place(name))
     return problems[0]

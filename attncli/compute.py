@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -12,11 +11,13 @@ import numpy as np
 from attncli.backends import Session, open_backend
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.observe import observe
+from attncli.pieces import Pieces
 from attncli.plan import Plan, make_plan
 from attncli.problem import Problem
 from attncli.resolve import resolve
-from attncli.trace import Array, Record, Trace
+from attncli.trace import Array, Record, Run, Trace, at_once
 
 if TYPE_CHECKING:
     from attncli.streamed import Progress
@@ -27,8 +28,7 @@ Recast: TypeAlias = Callable[[str, Array], Array]
 """Takes the name of a stage and its result, and returns what is to stand for the result."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(Frozen, kw_only=True):
     """Every stage of a problem, in NumPy.
 
     Args:
@@ -84,6 +84,7 @@ def compute(
     keep: Collection[str] | None = None,
     large_details: bool = False,
     recast: Recast | None = None,
+    run: Run | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Compute every stage of a problem.
@@ -96,6 +97,7 @@ def compute(
         large_details: Also keep the details with a number for each query and key.
         recast: Given the name of each stage and its result, an array of the backend; what it returns
             takes the place of the result, there and in all stages after it.
+        run: Runs each stage; None runs it in the way that suits the library.
         progress: Is told how far it is.
 
     Raises:
@@ -105,10 +107,16 @@ def compute(
     precision = precisions(problem)
     session = open_backend(backend, device, widest(precision))
     resolved = resolve(problem)
-    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details)
+    pieces = session.backend == "numpy" and not (recast or run)  # which see a result as a whole
+    chosen = make_plan(resolved.inputs, precision, keep, large_details=large_details, pieces=pieces)
     chosen.require()
-    cast = _cast(session, precision, recast)
-    trace = Trace(resolved.inputs.axes, keep=keep, large_details=large_details, cast=cast)
+    trace = Trace(
+        resolved.inputs.axes,
+        keep=keep,
+        large_details=large_details,
+        cast=_cast(session, precision, recast),
+        run=Pieces() if pieces else run or at_once,
+    )
     with np.errstate(all="ignore"):  # NaN and infinity are numbers of the result, and are reported there
         there = resolved.inputs.map_parts(taking(session, precision))
         fused = _run(chosen, there, session, trace, progress)
@@ -141,8 +149,9 @@ def plan(
 ) -> Plan:
     """Say how a problem would be computed and what that takes; the arguments are those of `compute`."""
     precision = precisions(problem)
-    open_backend(backend, device, widest(precision))
-    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details)
+    session = open_backend(backend, device, widest(precision))
+    pieces = session.backend == "numpy"
+    return make_plan(resolve(problem).inputs, precision, keep, large_details=large_details, pieces=pieces)
 
 
 def precisions(problem: Problem) -> dict[str, str]:
@@ -194,7 +203,7 @@ def _run(chosen: Plan, inputs: Inputs, session: Session, trace: Trace, progress:
         from attncli.streamed import engine_for  # noqa: PLC0415  (threads are rarely needed)
 
         return attend_streamed(inputs, trace, engine_for(session, progress))
-    attend(inputs, trace)
+    attend(inputs, trace, looks=session.backend == "numpy")
     return False
 
 

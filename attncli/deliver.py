@@ -152,7 +152,7 @@ class Delivery:
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
             plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
-            return replace(plain, theme=theme, palette=choice.palette)
+            return replace(plain, theme=theme, palette=choice.palette, scale=choice.scale)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
@@ -162,4 +162,5 @@ class Delivery:
             interactive=tty,
             theme=theme,
             palette=choice.palette,
+            scale=choice.scale,
         )

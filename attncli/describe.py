@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from attncli.core.attention import ORDER
 from attncli.errors import InputError
 from attncli.problem import Key, Kind, Mask, Problem, keys
-from attncli.readers.scalars import nearest
 from attncli.text import quote
 from attncli.trace import STAGES, Detail, Stage
 
@@ -111,6 +110,8 @@ def _last(name: str) -> str:
 
 
 def _unknown(what: str, name: str, known: list[str]) -> InputError:
+    from attncli.readers.scalars import nearest  # noqa: PLC0415  (readers bring NumPy)
+
     near = nearest(name, known)
     return InputError(
         f"there is no {what} {quote(name)}", fix=f"did you mean {near}?" if near else f"see: attn {what}s"

@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.errors import InputError
 
 __all__ = ["DISTRIBUTIONS", "draw"]
 
 if TYPE_CHECKING:  # most problems draw nothing, and numpy.random takes its time
+    from numpy.typing import NDArray
+
     _Generator: TypeAlias = np.random.Generator
 _Shape: TypeAlias = tuple[int, ...]
 

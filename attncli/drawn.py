@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from attncli.draw import draw
 from attncli.errors import InputError
+from attncli.frozen import Frozen
 from attncli.memory import require
 from attncli.problem import Problem, Source
 
 __all__ = ["Sizes", "draw_problem"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sizes:
+class Sizes(Frozen, kw_only=True):
     """How large a drawn problem is.
 
     Args:

@@ -10,9 +10,9 @@ with a path such as ``("X", 1, 0)``, and the reader adds the `Place` as the erro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
+from attncli.frozen import Frozen
 from attncli.text import quote
 
 __all__ = ["AttnError", "ExitCode", "InputError", "Path", "Place", "UnavailableError", "cell_name"]
@@ -31,8 +31,7 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Frozen):
     """A place in a file.
 
     Args:
@@ -59,9 +58,10 @@ def cell_name(path: Path, *, ndim: int | None = None) -> str:
         path: Keys, then indices.
         ndim: Number of axes, when the path names a part with fewer indices: ``X row 2 (X[1])``.
     """
-    keys = [str(part) for part in path if isinstance(part, str)]
-    indices = [part for part in path if isinstance(part, int)]
-    name = ".".join(quote(key, marks="") for key in keys)
+    last = max((i for i, part in enumerate(path) if isinstance(part, str)), default=-1) + 1
+    parts = (f"[{part}]" if isinstance(part, int) else f".{quote(part, marks='')}" for part in path[:last])
+    name = "".join(parts).removeprefix(".")
+    indices = [part for part in path[last:] if isinstance(part, int)]
     if not indices:
         return name
     ndim = ndim or len(indices)

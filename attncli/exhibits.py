@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from attncli.compute import Result
 from attncli.core.attention import bias_of
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
@@ -59,8 +60,7 @@ _STARTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exhibit:
+class Exhibit(Frozen, kw_only=True):
     """An array with all that is said of it.
 
     Args:
@@ -163,8 +163,10 @@ def _given(
 def _computed(record: Record, array: Numbers) -> Exhibit:
     stage = record.stage
     formula = record.formula
-    if scores := _softmax_of(record):
-        formula = f"exp({scores} − m) ÷ Σexp"  # the title says softmax; the sides show m and Σexp
+    scores, sink = _softmax_of(record)
+    if scores:  # the title says softmax; the sides show m and Σexp
+        total = f"(Σ exp({scores} − m) + exp({sink} − m))" if sink else "Σexp"
+        formula = f"exp({scores} − m) ÷ {total}"
     return Exhibit(
         title=title_of(record),
         name=stage.name,
@@ -184,7 +186,7 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
     for name, array in record.details.items():
         detail = record.stage.details[name]
         if detail.axes[-2:] == ("query", "key"):
-            formula = detail.formula.format(scores=_softmax_of(record))
+            formula = detail.formula.format(scores=_softmax_of(record)[0])
             yield Exhibit(
                 title=title_of(record),
                 name=name,
@@ -203,6 +205,9 @@ def title_of(record: Record) -> str:
     return _TITLES.get(record.stage.name, record.stage.name)
 
 
-def _softmax_of(record: Record) -> str:
-    found = re.fullmatch(r"softmax\((.+)\)", record.formula)
-    return found[1] if found else ""
+def _softmax_of(record: Record) -> tuple[str, str]:
+    """Name what softmax was taken of, and the sink that took part; empty where there is none."""
+    if found := re.fullmatch(r"softmax\((.+)\)", record.formula):
+        return found[1], ""
+    found = re.fullmatch(r"exp\((.+)\) ÷ \(Σ exp\(\1\) \+ exp\((.+)\)\)", record.formula)
+    return (found[1], found[2]) if found else ("", "")

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from attncli.arithmetic import Cell, Node, Style, asides, reads
+from attncli.arithmetic import Cell, Gather, Node, Operate, Style, asides, reads
 from attncli.backends import open_backend
 from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
-from attncli.core.attention import attend
+from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.provenance import Traced, given
 from attncli.trace import Array, Record, Trace
 
-__all__ = ["Explanation", "Step", "explain"]
+__all__ = ["Explanation", "Share", "Step", "explain"]
 
 _LINES = 40
 """So many lines are read at once; steps behind them wait for --depth."""
 
+_ENDS = 3  # numbers of a long value that are shown from each end
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
+
+class Step(Frozen, kw_only=True):
     """How one cell came about.
 
     Args:
@@ -41,8 +42,19 @@ class Step:
     value: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Explanation:
+class Share(Frozen):
+    """What a weight hands on to its query.
+
+    Args:
+        key: The key whose value it is, as people name it.
+        numbers: The weight times that value; None stands for those in the middle of a long one.
+    """
+
+    key: str
+    numbers: tuple[float | None, ...]
+
+
+class Explanation(Frozen, kw_only=True):
     """The arithmetic behind a cell.
 
     Args:
@@ -55,6 +67,7 @@ class Explanation:
             was given.
         depth: How many steps back they go.
         behind: How many more cells the first of them were made of.
+        share: Of a weight that mixes values, what it hands on; None of any other cell.
     """
 
     result: Result
@@ -65,6 +78,7 @@ class Explanation:
     steps: tuple[Step, ...]
     depth: int
     behind: int
+    share: Share | None = None
 
     def spell(self, cell: Cell) -> str:
         """Name a cell that a step reads."""
@@ -110,7 +124,33 @@ def explain(result: Result, cell: str, style: Style, depth: int | None = None) -
         steps=tuple(_step(result, arrays, *each, found[each]) for each in steps),
         depth=reached,
         behind=len(level),
+        share=_share(result, made, name, index),
     )
+
+
+def _share(result: Result, made: dict[str, Traced], name: str, index: tuple[int, ...]) -> Share | None:
+    """Find what a weight hands on; None where it is not what the values are mixed by."""
+    mix = made.get(result.inputs.mixed)
+    if mix is None or name not in ORDER["softmax"]:
+        return None
+    key = spell_cell("", index[-1:], Axes(("key",), (), {"key": result.key_labels}))
+    numbers = tuple(_products(mix, name, index))
+    return Share(key.strip("[]"), numbers) if numbers else None
+
+
+def _products(mix: Traced, name: str, index: tuple[int, ...]) -> Iterator[float | None]:
+    """Yield the products of a weight and the numbers of a value, the first and last few of many."""
+    *row, key = index
+    size = mix.shape[-1]
+    for d in range(size) if size <= 2 * _ENDS else (*range(_ENDS), None, *range(size - _ENDS, size)):
+        if d is None:
+            yield None
+            continue
+        node = mix.ask((*row, d))
+        term = node.terms()[key] if isinstance(node, Gather) else node
+        if not (isinstance(term, Operate) and isinstance(term.left, Cell) and term.left.name == name):
+            return
+        yield term.value
 
 
 def _step(result: Result, arrays: dict[str, Axes], name: str, index: tuple[int, ...], made: Node) -> Step:

@@ -24,9 +24,11 @@ def check_target(name: str, inputs: Iterable[str]) -> None:
         inputs: Names of the files to be read; ``-`` is standard input.
 
     Raises:
-        InputError: It is one of the inputs, by whatever spelling or link.
+        InputError: It is no name, or one of the inputs, by whatever spelling or link.
         UnavailableError: It cannot be written.
     """
+    if not name:
+        raise InputError('-o "" names no file', fix="-o FILE, or -o - for standard output")
     with _naming(name):
         found = _status(name)
         if name.endswith(("/", os.sep)) or (found and stat.S_ISDIR(found.st_mode)):

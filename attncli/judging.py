@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.backends import BACKENDS
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
-from attncli.options import KEYS, Engine, Output, Settings, expand, one_of
+from attncli.options import KEYS, Engine, Output, Settings, one_of
 from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.check.compare import Comparison
     from attncli.check.report import Refused, Report
 
-__all__ = ["add_commands"]
+__all__ = ["HELP", "check", "diff"]
 
 
-@expand
 def check(
     files: Annotated[
         list[str],
@@ -45,18 +44,20 @@ def check(
 
     delivery = Delivery(output, files, FINDINGS)
     strings = settings.strings()
+    read: list[str] = []
     found: Sequence[Report | Refused | Comparison]
     if len(files) == 2 and (map or is_result(files[1])):  # noqa: PLR2004
-        found = against_result(files[0], files[1], strings, stage_names(map or []))
+        found = against_result(files[0], files[1], strings, stage_names(map or []), read)
     elif map:
         raise InputError(
             "--map is about the arrays of a result", fix="attn check FILE RESULT --map mine=weights"
         )
     elif len(files) == 1 and is_result(files[0]):  # a result that was kept, against what it computes to today
-        found = against_result(files[0], files[0], strings, {})
-        found = [*found, *(check_files(files, strings) if has_expected(files[0], strings) else ())]
+        found = against_result(files[0], files[0], strings, {}, read)
+        found = [*found, *(check_files(files, strings, read) if has_expected(files[0], strings) else ())]
     else:
-        found = check_files(files, strings)
+        found = check_files(files, strings, read)
+    delivery.spare(read)
     delivery.write(found, View(full=full))
     if any(isinstance(each, Refused) for each in found):
         return ExitCode.INPUT
@@ -64,7 +65,6 @@ def check(
     return ExitCode.DIFFERENCE if wrong else ExitCode.OK
 
 
-@expand
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A problem or a result.")],
     b: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.  [default: A]")] = None,
@@ -83,17 +83,20 @@ def diff(
     from attncli.sheet import View  # noqa: PLC0415
 
     delivery = Delivery(output, [a, *([b] if b else [])], FINDINGS)
+    read: list[str] = []
     other = [f"dtype={dtype_b}"] if dtype_b else []
     found = checking.diff(
         checking.Way(a, tuple(settings.strings()), engine.backend, engine.device),
         checking.Way(b or a, (*other, *(set_b or ())), backend_b, engine.device),
+        read,
     )
+    delivery.spare(read)
     delivery.write(found, View())
     return ExitCode.DIFFERENCE if found[0].first else ExitCode.OK
 
 
-COMMANDS: dict[Callable[..., Any], str] = {
-    check: """Hold printed numbers, or a result, against what a problem computes to.
+HELP = {
+    "check": """Hold printed numbers, or a result, against what a problem computes to.
 
 \b
   attn random --seq 3 --dim 4 --seed 7 -q -o small.json
@@ -108,7 +111,7 @@ have one line each. A printed number is right, off by one in its last digit, or 
 or follows from wrong (>) or rounded (~) numbers before it. A result (.npz, .npy, .safetensors, or JSON
 with stages) is held stage by stage against what its precision allows. When something is wrong, other
 conventions are tried, and the one that makes every number right is named.""",
-    diff: """Compare two results, two problems, or one problem in two ways, stage by stage.
+    "diff": """Compare two results, two problems, or one problem in two ways, stage by stage.
 
 \b
   attn random --seq 3 --dim 4 --seed 7 -q -o small.json
@@ -119,10 +122,4 @@ conventions are tried, and the one that makes every number right is named.""",
 A is as it is, or as --set, --dtype and --backend say; B is as --set-b, --dtype-b and --backend-b say. A
 difference counts when it is more than the coarser of the two precisions allows.""",
 }
-"""Each command, and its help."""
-
-
-def add_commands(app: typer.Typer, epilog: str) -> None:
-    """Add the commands that judge to an app."""
-    for command, text in COMMANDS.items():
-        app.command(epilog=epilog, short_help=text.partition("\n")[0], help=text)(command)
+"""What the help of each command says."""

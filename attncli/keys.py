@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # `attn --help` reads this module and must not wait for NumPy
     import numpy as np
@@ -45,8 +46,7 @@ class Kind(Enum):
     ANYTHING = "anything"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One key of the problem file.
 
     Args:
@@ -75,7 +75,7 @@ class Key:
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
-    records: Mapping[str, type | Kind] = field(default_factory=dict)
+    records: Mapping[str, type | Kind] = MappingProxyType({})
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     array: bool = False

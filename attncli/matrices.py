@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.compute import Result
 from attncli.core.inputs import Inputs
@@ -17,6 +17,9 @@ from attncli.observe import kept_pairs
 from attncli.parts import Part, Parts
 from attncli.sheet import Kind, Matrix, Mixture, Numbers, Side, View
 from attncli.text import quote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["LOGITS", "Desk"]
 
@@ -43,7 +46,7 @@ class Desk:
         everything = list(exhibits(result, detail=view.detail))
         self.inputs = result.inputs
         self.start = result.start
-        self.exhibits = _selected(everything, view.stages)
+        self.exhibits = _once(_selected(everything, view.stages), view.blank)
         _selected(everything, view.blank)
         self._view = view
         self._parts = parts
@@ -148,9 +151,10 @@ class Desk:
         details = {name: array[part.index] for name, array in self._weights.details.items()}
         softmax = exhibit is self._weights
         if exhibit.name in self._before_softmax or (softmax and not self._before_softmax):
-            yield from _named(details, {"row_max": "max m"})
+            yield from _named(details, {"row_max": "max m"}, spare=not softmax)  # the scores beside show it
         if softmax:
-            yield from _named(details, {"exp_sum": "Σexp", "sink_mass": "sink", "row_sum": "row Σ"})
+            yield from _named(details, {"exp_sum": "Σexp", "sink_mass": "sink"})
+            yield from _named(details, {"row_sum": "row Σ"}, spare=True)
         if softmax and self._view.detail:
             yield from _named(details, {"lse": "LSE", "entropy": "H bit"})
 
@@ -169,10 +173,12 @@ class Desk:
         )
 
 
-def _named(details: Mapping[str, Numbers], labels: Mapping[str, str]) -> Iterator[Side]:
+def _named(
+    details: Mapping[str, Numbers], labels: Mapping[str, str], *, spare: bool = False
+) -> Iterator[Side]:
     for name, label in labels.items():
         if name in details:
-            yield Side(label=label, values=details[name], spare=name == "row_sum")
+            yield Side(label=label, values=details[name], spare=spare)
 
 
 def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> list[Exhibit]:
@@ -183,6 +189,16 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
                 f"there is no stage {quote(name)} to show", context=f"stages: {', '.join(known)}"
             )
     return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
+
+
+def _once(shown: list[Exhibit], blank: tuple[str, ...]) -> list[Exhibit]:
+    """Leave out what the last stage hands on as it is, and say there how that was made."""
+    if len(shown) < 2 or shown[-2].name in blank:  # noqa: PLR2004  (the last two)
+        return shown
+    *before, made, last = shown
+    if last.formula != f"{last.symbol} = {made.symbol}":
+        return shown
+    return [*before, replace(last, formula=f"{last.symbol} = {made.formula}")]
 
 
 def _inside(axis: str, span: tuple[int, int] | None, size: int) -> tuple[int, int]:

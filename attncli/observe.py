@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.core import masks
 from attncli.core.inputs import Inputs
 from attncli.core.tiles import ALL, Tile, spans, tile_inputs
 from attncli.errors import InputError
+from attncli.pieces import pieces
 from attncli.problem import Problem
 from attncli.text import quote
 from attncli.trace import Record, Value
 
-__all__ = ["kept_pairs", "observe"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["is_finite", "kept_pairs", "observe"]
 
 _BLOCK = 1024
 """Queries and keys in a tile."""
@@ -33,13 +38,10 @@ def kept_pairs(inputs: Inputs, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         inputs: What was computed.
         shape: ``(…, query, key)``, as the scores have it.
     """
-    kept = np.ones(shape, dtype=bool)
+    parts = [each.array != -math.inf for each in (inputs.additive, inputs.masked) if each is not None]
     if inputs.mask is not None:
-        kept &= masks.keep(inputs.mask, inputs.seq_q, inputs.seq_k, np.empty(0)).array
-    for blocked in (inputs.additive, inputs.masked):
-        if blocked is not None:
-            kept &= blocked.array != -math.inf
-    return kept
+        parts.append(masks.keep(inputs.mask, inputs.seq_q, inputs.seq_k, np.empty(0)).array)
+    return np.broadcast_to(reduce(np.logical_and, parts, np.True_), shape)
 
 
 def observe(
@@ -63,21 +65,38 @@ def observe(
 def _unfinished(inputs: Inputs, records: Sequence[Record]) -> str:
     """Name the first cell that is no finite number, in the order of the computation."""
     for name, axes, array in _in_order(inputs, records):
-        if _is_finite(array):
-            continue
-        # −∞ is how a mask says no; only where a mask can stand is it not worth a word.
-        odd = ~np.isfinite(array) & ~((array == -math.inf) & (name == "masked"))
-        if odd.any():
-            index = tuple(int(i) for i in np.argwhere(odd)[0])
+        odd = _odd(array, hides=name == "masked")
+        if odd:
+            index, more = odd[0][0], sum(count for _, count in odd) - 1
             value = array[index]
             kind = "NaN" if np.isnan(value) else "infinity" if value > 0 else "minus infinity"
-            more = int(odd.sum()) - 1
             others = f", and {more} more cells are not finite" if more else ""
             return f"{name} holds {kind} at {_where(name, axes, index)}{others}"
     return ""
 
 
-def _is_finite(array: np.ndarray) -> bool:
+def _odd(array: np.ndarray, *, hides: bool) -> list[tuple[tuple[int, ...], int]]:
+    """Find what is no finite number: for each piece that holds some, the first cell and how many there are.
+
+    Args:
+        array: Any numbers.
+        hides: Whether −∞ is how a mask says no, and not worth a word.
+    """
+    found = []
+    for piece in pieces(array.shape):
+        part = array[piece]
+        if is_finite(part):
+            continue
+        odd = ~np.isfinite(part) & (part != -math.inf) if hides else ~np.isfinite(part)
+        if odd.any():
+            first = np.unravel_index(int(odd.argmax()), odd.shape)
+            starts = (*(each.start for each in piece), 0)
+            index = tuple(int(i) + start for i, start in zip(first, starts, strict=False))
+            found.append((index, int(odd.sum())))
+    return found
+
+
+def is_finite(array: np.ndarray) -> bool:
     """Tell quickly, and without a copy, that all is well: a sum with a NaN or infinity in it is not finite."""
     with np.errstate(all="ignore"):
         return math.isfinite(np.sum(array))

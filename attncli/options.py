@@ -1,27 +1,25 @@
 """Options that commands share, in groups, each declared once.
 
-A command takes a group as one parameter, and `expand` gives it the group's options. Names, help
+A command takes a group as one parameter, and `command.py` gives it the group's options. Names, help
 and choices come from the keys of the problem file and from the tables of backends and formats.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from attncli.backends import BACKENDS
 from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
+from attncli.frozen import Frozen
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FORMATS
-from attncli.render.colors import PALETTES
+from attncli.render.colors import PALETTES, SCALES
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -37,7 +35,6 @@ __all__ = [
     "Plan",
     "Settings",
     "all_there",
-    "expand",
     "no_stage",
     "one_of",
 ]
@@ -51,12 +48,12 @@ COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
 
 
-def one_of(option: str, choices: Collection[str], text: str) -> Any:
-    """Declare an option that takes one of a table's words."""
+def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> Any:
+    """Declare an option that takes one of a table's words; a hint follows the refusal of another."""
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
-            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}")
+            raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}{hint}")
         return value
 
     return typer.Option(
@@ -64,8 +61,7 @@ def one_of(option: str, choices: Collection[str], text: str) -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Frozen, kw_only=True):
     """Keys of the problem file, set from the command line."""
 
     set: Annotated[
@@ -93,8 +89,7 @@ class Settings:
         return (self.set or []) + [f"{key}={value}" for key, value in short.items() if value is not None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(Frozen, kw_only=True):
     """What computes."""
 
     backend: Annotated[
@@ -133,8 +128,7 @@ def all_there(result: Result, stages: Iterable[str]) -> None:
             raise no_stage(stage, names, "this problem has")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Look:
+class Look(Frozen, kw_only=True):
     """What of a result is kept and shown."""
 
     stages: Annotated[
@@ -222,13 +216,18 @@ def _span(option: str, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     found = re.fullmatch(r"([0-9]{1,9})(?::([0-9]{1,9}))?", text.strip())
-    if not found or (found[2] and int(found[2]) <= int(found[1])):
-        raise InputError(f"{option} {quote(text)} is no range of positions", fix=f"such as {option} 0:16")
+    if not found:
+        one_end = re.fullmatch(r"[0-9]*:[0-9]*", text.strip())
+        reason = "needs a start and an end" if one_end else "is no range of positions"
+        raise InputError(f"{option} {quote(text)} {reason}", fix=f"such as {option} 0:16")
+    if found[2] and int(found[2]) <= int(found[1]):
+        raise InputError(
+            f"{option} {quote(text)} holds no position", fix="the end is the first left out: 0:16"
+        )
     return int(found[1]), int(found[2] or int(found[1]) + 1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Output:
+class Output(Frozen, kw_only=True):
     """In which form the result goes where."""
 
     format: Annotated[
@@ -244,33 +243,23 @@ class Output:
     )
     theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
     palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
+    scale: Annotated[
+        str | None,
+        one_of(
+            "--scale",
+            SCALES,
+            "Colour by size.  [default: linear, but sqrt in pictures of weights]",
+            hint="; the scale of the scores is --set scale=…",
+        ),
+    ] = None
     width: Annotated[
-        int | None, typer.Option("--width", metavar="N", min=1, help="Columns to lay tables out for.")
+        int | None,
+        typer.Option(
+            "--width",
+            metavar="N",
+            min=1,
+            help="Columns to lay tables out for.  [default: the terminal's; in a pipe or a file tables "
+            "are whole, and stand side by side up to 120]",
+        ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False
-
-
-def expand(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a command's parameters that are groups of options by the options themselves."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)}
-
-    @functools.wraps(command)
-    def run(**given: Any) -> Any:
-        made = {
-            name: group(**{each.name: given.pop(each.name) for each in fields(group)})
-            for name, group in groups.items()
-        }
-        return command(**made, **given)
-
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        inner = inspect.signature(groups[parameter.name]) if parameter.name in groups else None
-        annotations = get_type_hints(groups[parameter.name], include_extras=True) if inner else hints
-        for each in inner.parameters.values() if inner else (parameter,):
-            kind = inspect.Parameter.KEYWORD_ONLY  # so that no order of defaults is asked for
-            parameters.append(each.replace(kind=kind, annotation=annotations[each.name]))
-    del run.__wrapped__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run

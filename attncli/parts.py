@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from attncli.compute import Result
 from attncli.errors import InputError
+from attncli.frozen import Frozen
 from attncli.sheet import View
 
 __all__ = ["Part", "Parts"]
@@ -16,8 +16,7 @@ MANY = 4
 """So many parts of a stage are still read side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Frozen):
     """One matrix of an array with batch and head axes: its name, and its index."""
 
     name: str

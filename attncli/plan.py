@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
-from attncli.core.inputs import Inputs
+from attncli.core.inputs import Drawn, Inputs
 from attncli.core.streaming import BY_PAIR, Engine
+from attncli.frozen import Frozen
 from attncli.memory import available, gib, require
 from attncli.trace import Value
 
@@ -16,6 +17,9 @@ __all__ = ["Plan", "make_plan"]
 
 PASSING = 2
 """Arrays as large as the scores that masks and softmax make on the way and let go of."""
+
+PASSING_IN_PIECES = 1
+"""As many where stages go some rows at a time: the last that was not kept."""
 
 TILES = 6
 """Arrays as large as a tile that are there at once for each strip that is worked on."""
@@ -26,8 +30,7 @@ BINARY = 1024
 """What a prefix of bytes counts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Frozen, kw_only=True):
     """How a problem is computed.
 
     Counted is what has a number for each query and key, and what weights make of the tokens'
@@ -70,7 +73,12 @@ class Plan:
 
 
 def make_plan(
-    p: Inputs, precision: Mapping[str, str], keep: Collection[str] | None, *, large_details: bool = False
+    p: Inputs,
+    precision: Mapping[str, str],
+    keep: Collection[str] | None,
+    *,
+    large_details: bool = False,
+    pieces: bool = True,
 ) -> Plan:
     """Choose the way, by what is kept.
 
@@ -79,6 +87,7 @@ def make_plan(
         precision: The precision of each part; float16 and bfloat16 are computed in float32.
         keep: Names of the stages that are kept; None is all.
         large_details: Whether the details with a number for each query and key are kept too.
+        pieces: Whether stages go some rows at a time where they can.
     """
     number = 8 if "float64" in precision.values() else 4
     blocked = _blocked(p, precision)
@@ -96,8 +105,10 @@ def make_plan(
             fixes=("a smaller batch",),
         )
     size = math.prod(shape) * number
-    count = _kept(p, keep) + PASSING + (_details(p) if large_details else 0)
-    need, left = count * size + projected, available()[0]
+    passing = PASSING_IN_PIECES if pieces else PASSING
+    count = _kept(p, keep) + passing + (_details(p) if large_details else 0)
+    drawn = 0 if pieces or not (p.dropout and isinstance(p.dropout.drawn.array, Drawn)) else size // number
+    need, left = count * size + drawn + projected, available()[0]
     fixes = [f"a sequence of at most {_fitting(max(shape[2:]), left / max(need, 1))} tokens"]
     if projected > left:
         fixes = ["weights with fewer columns"]

@@ -7,10 +7,11 @@ the records in it: their names, kinds, defaults, choices and help texts stand he
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from attncli.errors import Path, Place
+from attncli.frozen import Frozen
 from attncli.keys import Array, Key, Kind, key, keys
 from attncli.presets import PRESETS
 from attncli.records import (
@@ -53,8 +54,7 @@ WORDS = ("identity", "zeros", "ones")
 """What may stand for an array whose shape follows from the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Frozen):
     """Numbers as printed somewhere, kept as text, since 0.50 says more than 0.5.
 
     Args:
@@ -64,8 +64,7 @@ class Expected:
     digits: Any
 
 
-@dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(Frozen, kw_only=True):
     """Where a problem was read from, so that a fault found later can still name the line.
 
     Args:
@@ -86,8 +85,7 @@ class Source:
         return Place(self.name, *(self.locate(path) or ()))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(Frozen, kw_only=True):
     """One attention problem, as it was written: arrays in the layout that the file states.
 
     Every field with metadata is a key of the problem file. `attncli.resolve` brings the arrays

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from attncli.frozen import Frozen
 from attncli.keys import Array, Kind, key
 
 __all__ = ["T5", "AdditiveScore", "Alibi", "Dropout", "Mask", "Rms", "Rope", "Sinusoidal", "Variant"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mask:
+class Mask(Frozen, kw_only=True):
     """Which query may attend to which key. What is given together is combined with *and*."""
 
     causal: bool = key(Kind.FLAG, "Each query sees the keys up to its own position.", value=False)
@@ -47,8 +46,7 @@ class Mask:
     offset: int | None = key(Kind.INTEGER, "Position of the first query among the keys, instead of align.")
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Frozen):
     """A choice that has settings of its own.
 
     Args:
@@ -60,8 +58,7 @@ class Variant:
     value: Any
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sinusoidal:
+class Sinusoidal(Frozen, kw_only=True):
     """Sines and cosines of the position, as in the paper."""
 
     base: float = key(Kind.NUMBER, "Ratio of the slowest wave to the fastest.", value=10000.0, above=0)
@@ -74,8 +71,7 @@ class Sinusoidal:
     offset: int = key(Kind.INTEGER, "Position of the first token.", value=0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rope:
+class Rope(Frozen, kw_only=True):
     """Rotation of queries and keys by their positions. The angles come from base, or as they are given."""
 
     pairing: str | None = key(
@@ -103,8 +99,7 @@ class Rope:
     sin: Array | None = key(Kind.ARRAY, "Sines, (seq, pairs) or (seq, dim), with cos.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rms:
+class Rms(Frozen, kw_only=True):
     """RMS norm over the numbers of a head."""
 
     eps: float = key(Kind.NUMBER, "Added to the mean square.", value=1e-6, minimum=0)
@@ -112,8 +107,7 @@ class Rms:
     weight_K: Array | None = key(Kind.ARRAY, "Multiplies the normed keys, (head_dim).")
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdditiveScore:
+class AdditiveScore(Frozen, kw_only=True):
     """The small network of Bahdanau et al. 2014."""
 
     W_q: Array | None = key(Kind.ARRAY, "Weight of the queries, (dim, hidden).", default="identity")
@@ -121,8 +115,7 @@ class AdditiveScore:
     v: Array | None = key(Kind.ARRAY, "Weight of the hidden numbers, (hidden).", default="ones")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Alibi:
+class Alibi(Frozen, kw_only=True):
     """A penalty that grows with the distance, steeper for some heads than for others."""
 
     slopes: str | tuple[float, ...] = key(
@@ -139,8 +132,7 @@ class Alibi:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class T5:
+class T5(Frozen, kw_only=True):
     """A learned bias for each bucket of distances."""
 
     table: Array | None = key(Kind.ARRAY, "One row per bucket, one column per head.", default="must be given")
@@ -151,8 +143,7 @@ class T5:
     max_distance: int = key(Kind.INTEGER, "From here on all distances share a bucket.", value=128, minimum=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dropout:
+class Dropout(Frozen, kw_only=True):
     """Weights that are dropped, by a seed or by a given array."""
 
     p: float = key(Kind.NUMBER, "Share of the weights that is dropped.", value=0.0, minimum=0)

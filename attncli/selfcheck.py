@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.compute import Result
-from attncli.observe import kept_pairs
+from attncli.observe import is_finite, kept_pairs
+from attncli.pieces import pieces
 from attncli.sheet import Checks
 from attncli.trace import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["count_nan", "self_check"]
 
@@ -47,13 +53,21 @@ def _largest_error(result: Result, weights: Record, seeing: NDArray[np.bool_]) -
 
 def count_nan(result: Result) -> int:
     """Count the NaN in the stages that were kept."""
-    arrays = (record.array for record in result.records if record.array is not None)
-    return sum(int(np.isnan(array).sum()) for array in arrays)
+    odd = (part for record in result.records for _, part in _odd_pieces(record))
+    return sum(int(np.isnan(part).sum()) for part in odd)
 
 
 def _infinite(record: Record, kept: NDArray[np.bool_]) -> int:
     """Count infinities; the −∞ of a masked score is meant to be there."""
-    if record.array is None:
-        return 0
-    infinite = np.isinf(record.array)
-    return int((infinite & kept if record.shape == kept.shape else infinite).sum())
+    by_pair = record.shape == kept.shape
+    return sum(
+        int((np.isinf(part) & kept[piece] if by_pair else np.isinf(part)).sum())
+        for piece, part in _odd_pieces(record)
+    )
+
+
+def _odd_pieces(record: Record) -> Iterator[tuple[tuple[slice, ...], np.ndarray]]:
+    """Yield the pieces of a stage that hold numbers that are not finite."""
+    if record.array is not None:
+        parts = ((piece, record.array[piece]) for piece in pieces(record.shape))
+        yield from ((piece, part) for piece, part in parts if not is_finite(part))

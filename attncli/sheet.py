@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+
+from attncli.frozen import Frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Block", "Checks", "Kind", "Matrix", "Mixture", "Numbers", "Sheet", "Side", "View"]
 
-Numbers = NDArray[np.floating]
+Numbers: TypeAlias = "NDArray[np.floating]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
+class View(Frozen, kw_only=True):
     """What a reader wants to see of a result.
 
     Args:
@@ -56,14 +59,14 @@ class Kind(Enum):
     WEIGHTS = "a share of 1 for each query and key"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Frozen, kw_only=True):
     """A number for each row, beside a matrix.
 
     Args:
         label: What it is.
         values: ``(rows,)``.
-        spare: Whether it may go where there is no room for it, because the self-check says it too.
+        spare: Whether it may go where there is no room for it, because its row or the self-check says
+            it too.
     """
 
     label: str
@@ -71,8 +74,7 @@ class Side:
     spare: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mixture:
+class Mixture(Frozen, kw_only=True):
     """Rows as what they are made of: weights times the values of keys.
 
     Args:
@@ -86,8 +88,7 @@ class Mixture:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Matrix:
+class Matrix(Frozen, kw_only=True):
     """A table of numbers: one stage, or one head of it.
 
     Args:
@@ -123,8 +124,7 @@ class Matrix:
     blank: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Block:
+class Block(Frozen, kw_only=True):
     """A step of the computation.
 
     Args:
@@ -146,8 +146,7 @@ class Block:
     heads: tuple[Matrix, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checks:
+class Checks(Frozen, kw_only=True):
     """What a result says about itself.
 
     Args:
@@ -174,8 +173,7 @@ class Checks:
     entropies: Numbers
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sheet:
+class Sheet(Frozen, kw_only=True):
     """A result as it is read: from the first matrix to the output, with what it says of itself.
 
     Args:

@@ -9,13 +9,12 @@ import typer
 
 from attncli.deliver import Delivery
 from attncli.errors import InputError, Place
-from attncli.options import Engine, Look, Output, Settings, all_there, expand
+from attncli.options import Engine, Look, Output, Settings, all_there
 from attncli.render import FORMATS
 
-__all__ = ["add_commands"]
+__all__ = ["HELP", "explain", "show"]
 
 
-@expand
 def explain(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A problem file; - is standard input.")],
     cell: Annotated[str, typer.Argument(metavar="CELL", help="Such as weights[2,1] or weights[sat,cat].")],
@@ -53,7 +52,6 @@ def explain(
         delivery.send([explanation_text(found, written, delivery.terminal)], result.notes)
 
 
-@expand
 def show(
     files: Annotated[
         list[str],
@@ -101,8 +99,8 @@ def _check_forms(files: Iterable[str]) -> None:
 
 _AGAIN = ", ".join(suffix for each in FORMATS.values() if each.again for suffix in each.suffixes)
 
-COMMANDS = {
-    explain: """Show the arithmetic of one cell, step by step from what was given.
+HELP = {
+    "explain": """Show the arithmetic of one cell, step by step from what was given.
 
 \b
   attn random --seq 3 --dim 4 --causal -q -o small.json
@@ -113,7 +111,7 @@ COMMANDS = {
 A cell is a stage and a position, from 0, on each of its axes: batch and head first, where there are any,
 then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
 has a comma in it, is written in quotes: weights["2","a,b"].""",
-    show: """Show a finished result again, in any view and format, without computing.
+    "show": """Show a finished result again, in any view and format, without computing.
 
 \b
   attn random --seq 3 --dim 4 -q -o small.json
@@ -126,9 +124,4 @@ has a comma in it, is written in quotes: weights["2","a,b"].""",
 A result is what attn compute wrote with -o as .json, .jsonl, .npz or .safetensors; each of them is a problem
 file too. Arrays that another program wrote are shown by the stages that their names mean, without formulas.""",
 }
-
-
-def add_commands(app: typer.Typer, epilog: str) -> None:
-    """Add the commands that show to an app."""
-    for command, text in COMMANDS.items():
-        app.command(epilog=epilog, short_help=text.partition("\n")[0], help=text)(command)
+"""What the help of each command says."""

@@ -10,7 +10,7 @@ from typing import Literal, TextIO, TypeAlias
 
 __all__ = ["background", "color_depth", "is_unicode", "text_width"]
 
-Depth: TypeAlias = Literal["16", "256", "truecolor"]
+Depth: TypeAlias = Literal["8", "16", "256", "truecolor"]
 
 
 def is_unicode(stream: TextIO) -> bool:
@@ -27,7 +27,7 @@ def color_depth(choice: str, tty: bool, environment: Mapping[str, str] = os.envi
         environment: The environment variables.
 
     Returns:
-        None, ``16``, ``256`` or ``truecolor``.
+        None, ``8``, ``16``, ``256`` or ``truecolor``.
     """
     return _depth(environment) if _wanted(choice, tty, environment) else None
 
@@ -45,7 +45,8 @@ def _wanted(choice: str, tty: bool, environment: Mapping[str, str]) -> bool:
 def _depth(environment: Mapping[str, str]) -> Depth:
     if environment.get("COLORTERM", "").lower() in {"truecolor", "24bit"}:
         return "truecolor"
-    return "256" if "256color" in environment.get("TERM", "") else "16"
+    name = environment.get("TERM", "")
+    return "256" if "256color" in name else "8" if name == "linux" else "16"
 
 
 def background(environment: Mapping[str, str] = os.environ) -> Literal["dark", "light"]:

@@ -1,25 +1,28 @@
-"""Stages, declared beside their functions, and the trace that records what each returned.
+"""The trace that runs stages and records what each returned, with its formula.
 
-A stage is an ordinary function with a declaration around it: called directly it only computes. A
-`Trace` calls it too, keeps the result, and spells out the formula with the symbols of what really
-went in: ``softmax(Z)``, or ``softmax(M)`` once a mask came between.
+The formula is spelled with the symbols of what really went in: ``softmax(Z)``, or ``softmax(M)`` once a
+mask came between.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, ParamSpec, TypeAlias, cast
+from dataclasses import replace
+from functools import partial
+from typing import Any, ParamSpec, TypeAlias
+
+from attncli.frozen import Frozen
+from attncli.stage import STAGES, Array, Detail, Scalar, Stage, Value, spell, stage
 
 __all__ = [
     "STAGES",
     "Array",
+    "Call",
     "Caller",
     "Detail",
     "Record",
+    "Run",
     "Scalar",
     "Stage",
     "Trace",
@@ -29,147 +32,10 @@ __all__ = [
     "untraced",
 ]
 
-Array: TypeAlias = Any
-"""An array of any backend that follows the Array API standard."""
-
-Scalar: TypeAlias = Any
-"""A number; where a stage is traced, the `Value` of one."""
-
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
-    """An array, or a number, with the symbol that stands for it in formulas."""
-
-    array: Array
-    symbol: str
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """A number that belongs to a stage and is shown with it on request.
-
-    Args:
-        name: Its name in results, such as ``lse``.
-        symbol: Its symbol in tables.
-        formula: Template over the parameters of its stage and ``result``.
-        axes: Names of its axes.
-        function: Computes it from parameters of the stage, by name, and ``result``.
-    """
-
-    name: str
-    symbol: str
-    formula: str
-    axes: tuple[str, ...]
-    function: Callable[..., Array]
-
-    @property
-    def large(self) -> bool:
-        """Tell whether it has a number for each query and key, so that it is made only when asked for."""
-        return "key" in self.axes
-
-    def __call__(self, inputs: Mapping[str, Array]) -> Array | None:
-        """Compute the detail from what went into its stage, by name; None where that lacks something."""
-        wanted = inspect.signature(self.function).parameters.values()
-        if any(each.default is each.empty and inputs.get(each.name) is None for each in wanted):
-            return None
-        return self.function(**{each.name: inputs.get(each.name) for each in wanted})
-
-
-@dataclass(frozen=True)
-class Stage(Generic[P]):
-    """One step of attention: a function and what tables, formulas and documents say of it.
-
-    Args:
-        name: Its name in results and on the command line.
-        symbol: Its symbol in formulas.
-        axes: Names of its axes; ``batch`` and ``head`` are there only when the problem has them.
-        formula: Template over the function's parameters; ``[…]`` goes when a parameter in it is None.
-        latex: The formula for LaTeX, over the same parameters.
-        source: Where the step was published.
-        function: The computation.
-        details: Numbers that belong to it, by name.
-        variants: Other ways to the same stage.
-    """
-
-    name: str
-    symbol: str
-    axes: tuple[str, ...]
-    formula: str
-    latex: str
-    source: str
-    function: Callable[P, Array]
-    details: dict[str, Detail] = field(default_factory=dict)
-    variants: list[Stage[...]] = field(default_factory=list)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Array:
-        """Compute the stage, without a trace."""
-        return self.function(*args, **kwargs)
-
-    @property
-    def summary(self) -> str:
-        """What the stage does, in a reader's words: the first line of its docstring."""
-        return (self.function.__doc__ or "").strip().partition("\n")[0]
-
-    def variant(self, *, formula: str, latex: str, source: str) -> Callable[[Callable[Q, Array]], Stage[Q]]:
-        """Declare another way to the same stage; it shares name, symbol, axes and details."""
-
-        def declare(function: Callable[Q, Array]) -> Stage[Q]:
-            made = _declared(
-                Stage(self.name, self.symbol, self.axes, formula, latex, source, function, self.details)
-            )
-            self.variants.append(cast("Stage[...]", made))
-            return made
-
-        return declare
-
-    def detail(
-        self, name: str, *, symbol: str, formula: str, axes: str
-    ) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
-        """Declare a detail of this stage; the function stays as it is."""
-
-        def declare(function: Callable[..., Array]) -> Callable[..., Array]:
-            self.details[name] = Detail(name, symbol, formula, tuple(axes.split()), function)
-            return function
-
-        return declare
-
-
-STAGES: dict[str, Stage[...]] = {}
-"""Every stage by name, in the order of the computation."""
-
-
-def stage(
-    name: str, *, symbol: str, axes: str, formula: str, latex: str, source: str
-) -> Callable[[Callable[P, Array]], Stage[P]]:
-    """Declare a function as a stage.
-
-    Raises:
-        TypeError: At import, when a name is used twice or the function has no docstring, which
-            is the text that explanations print.
-    """
-
-    def declare(function: Callable[P, Array]) -> Stage[P]:
-        if name in STAGES:
-            raise TypeError(f"stage {name!r} needs a name of its own: there is one already")
-        made = Stage(name, symbol, tuple(axes.split()), formula, latex, source, function)
-        STAGES[name] = cast("Stage[...]", _declared(made))
-        return made
-
-    return declare
-
-
-def _declared(made: Stage[P]) -> Stage[P]:
-    # python -OO takes all docstrings away
-    if not (made.function.__doc__ or sys.flags.optimize > 1):
-        raise TypeError(f"stage {made.name!r} needs a docstring: its first line is what explanations print")
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Frozen):
     """What one stage returned in one run.
 
     Args:
@@ -203,6 +69,43 @@ def _bare(value: Any) -> Any:
     return value.array if isinstance(value, Value) else value
 
 
+class Call(Frozen):
+    """A stage and what goes into it, to be run on all of it or on some rows.
+
+    Args:
+        stage: The stage.
+        inputs: Its arguments by name.
+        kept: Whether the result is kept.
+        details: The details that are wanted with it.
+        cast: Applied to the result.
+    """
+
+    stage: Stage[...]
+    inputs: Mapping[str, Any]
+    kept: bool
+    details: tuple[Detail, ...]
+    cast: Callable[[Array], Array]
+
+    def __call__(self, inputs: Mapping[str, Any]) -> tuple[Array, dict[str, Array]]:
+        """Run the stage on its inputs, or on some rows of them; return the result and the details."""
+        known = {**inputs, "result": self.cast(self.stage.function(**inputs))}
+        details = {}
+        for detail in self.details:
+            array = detail(known)
+            if array is not None:
+                known[detail.name] = details[detail.name] = array
+        return known["result"], details
+
+
+Run: TypeAlias = Callable[[Call], tuple[Array, dict[str, Array]]]
+"""Runs a stage: returns its result and its details."""
+
+
+def at_once(call: Call) -> tuple[Array, dict[str, Array]]:
+    """Run a stage on all that goes into it."""
+    return call(call.inputs)
+
+
 class Trace:
     """Calls stages and keeps what each returned.
 
@@ -212,6 +115,7 @@ class Trace:
         large_details: Also compute the details with a number for each query and key.
         cast: Applied to the name of every stage and its result: the rounding of a precision that
             the arrays themselves lack.
+        run: Runs a stage: at once, or in whatever way suits the library.
     """
 
     def __init__(
@@ -220,13 +124,15 @@ class Trace:
         *,
         keep: Collection[str] | None = None,
         large_details: bool = False,
-        cast: Callable[[str, Array], Array] | None = None,
+        cast: Callable[[str, Array], Array] = lambda _, array: array,
+        run: Run = at_once,
     ) -> None:
         self.records: dict[str, Record] = {}
         self._absent = {"batch", "head"} - set(axes)
         self._keep = keep
         self._large_details = large_details
         self._cast = cast
+        self._run = run
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records.values())
@@ -240,18 +146,17 @@ class Trace:
         given = inspect.signature(stage.function).bind(*args, **kwargs)
         given.apply_defaults()
         inputs = {name: _bare(value) for name, value in given.arguments.items()}
-        call = cast("Callable[..., Array]", stage.function)  # bound by name, which P cannot say
-        result = call(**inputs)
-        if self._cast:
-            result = self._cast(stage.name, result)
         kept = self._keep is None or stage.name in self._keep
+        wanted = (each for each in stage.details.values() if self._large_details or not each.large)
+        call = Call(stage, inputs, kept, tuple(wanted) if kept else (), partial(self._cast, stage.name))
+        result, details = self._run(call)
         self.records[stage.name] = Record(
             stage,
             result if kept else None,
             tuple(result.shape),
             tuple(axis for axis in stage.axes if axis not in self._absent),
             spell(stage.formula, given.arguments),
-            self._details(stage, {**inputs, "result": result}) if kept else {},
+            details,
         )
         return Value(result, stage.symbol)
 
@@ -274,19 +179,3 @@ class Trace:
         self.records[name] = replace(
             self.records[name], shape=shape, array=array if kept else None, details=details or {}
         )
-
-    def _details(self, stage: Stage[...], inputs: Mapping[str, Array]) -> dict[str, Array]:
-        wanted = (each for each in stage.details.values() if self._large_details or not each.large)
-        made = {detail.name: detail(inputs) for detail in wanted}
-        return {name: array for name, array in made.items() if array is not None}
-
-
-def spell(formula: str, values: Mapping[str, Value | Any]) -> str:
-    """Fill a formula's ``{names}`` with symbols, without the ``[…]`` whose values are None."""
-
-    def segment(match: re.Match[str]) -> str:
-        names = re.findall(r"{(\w+)}", match[1])
-        return "" if any(values[name] is None for name in names) else match[1]
-
-    shown = {name: v.symbol if isinstance(v, Value) else f"{v}" for name, v in values.items()}
-    return re.sub(r"\[([^\]]*)\]", segment, formula).format_map(shown)

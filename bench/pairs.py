@@ -44,8 +44,8 @@ def seconds_of(command: list[str]) -> Callable[[], object]:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what would choose the kernels of the products by hand."""
-    chosen = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+    """Return the environment without what would choose kernels by hand, or keep bytecode from being kept."""
+    chosen = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in chosen}
 
 

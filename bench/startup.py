@@ -1,48 +1,61 @@
-"""How long attn takes to start: ``python -m bench.startup`` prints imports and a ratio."""
+"""How long attn takes to start: ``python -m bench.startup`` says which library costs what, and ratios."""
 
 from __future__ import annotations
 
 import re
+import statistics
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 from bench.pairs import RUNS, clean_environment, ratio, seconds_of, times
 
-__all__ = ["LIBRARIES", "imports", "start_ratios"]
+__all__ = ["LIBRARIES", "costs", "start_ratios"]
 
 CONFIG = Path(__file__).parents[1] / "configs" / "self_attention.yaml"
 ATTN = [sys.executable, "-m", "attncli"]
 COMPUTE = [*ATTN, "compute", str(CONFIG)]
 LIBRARIES = "import numpy, yaml, rich.console, rich.table, typer"
-"""What no table of attn's can do without."""
+"""What a table of attn's is held against."""
 
-PARSER = "; from pydantic import TypeAdapter; import typer.main, typer._adapters; TypeAdapter(str)"
-"""What Typer loads by itself as soon as a command has an option."""
-
-_LINE = re.compile(r"import time:\s*(\d+) \|\s*(\d+) \| ( *)(\S+)")
+_LINE = re.compile(r"import time:\s*(\d+) \|\s*\d+ \| *(\S+)")
 
 
-def imports(least: int = 3000) -> list[tuple[int, int, str]]:
-    """List what `attn compute` imports: microseconds of its own, with all below it, and its name."""
-    command = [sys.executable, "-X", "importtime", *COMPUTE[1:]]
+def costs(command: list[str]) -> dict[str, list[int]]:
+    """Add up what a Python process imports: microseconds of each module's own, by top-level package.
+
+    Args:
+        command: The process; the standard library counts as one package, called Python.
+    """
+    command = [command[0], "-X", "importtime", *command[1:]]
     told = subprocess.run(command, capture_output=True, text=True, check=True, env=clean_environment()).stderr
-    found = [
-        (int(match[1]), int(match[2]), match[3] + match[4])
-        for line in told.splitlines()
-        if (match := _LINE.match(line))
+    found: dict[str, list[int]] = defaultdict(list)
+    for own, name in _LINE.findall(told):
+        package = name.partition(".")[0]
+        found["Python" if package in sys.stdlib_module_names else package].append(int(own))
+    return found
+
+
+def report(runs: int = RUNS) -> str:
+    """Say what each package costs in milliseconds, the median of some runs, and how many modules it loads."""
+    every = [costs(COMPUTE) for _ in range(runs)]
+    medians = {name: statistics.median(sum(each[name]) for each in every) for name in every[0]}
+    lines = [
+        f"{median / 1000:8.1f} ms  {len(every[0][name]):4} modules  {name}"
+        for name, median in sorted(medians.items(), key=lambda item: -item[1])
+        if median >= 1000  # noqa: PLR2004  (microseconds)
     ]
-    return [each for each in found if each[1] >= least]
+    return "\n".join(lines)
 
 
 def start_ratios(runs: int = RUNS) -> dict[str, float]:
     """Hold whole processes against Python with the libraries alone."""
-    python = [sys.executable, "-c"]
     taken = times(
         {
-            "libraries": seconds_of([*python, LIBRARIES]),
-            "libraries, and what Typer loads to read options": seconds_of([*python, LIBRARIES + PARSER]),
+            "libraries": seconds_of([sys.executable, "-c", LIBRARIES]),
             "attn --version": seconds_of([*ATTN, "--version"]),
+            "attn compute --help": seconds_of([*ATTN, "compute", "--help"]),
             "attn compute configs/self_attention.yaml": seconds_of(COMPUTE),
         },
         runs,
@@ -51,7 +64,6 @@ def start_ratios(runs: int = RUNS) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    for own, total, name in imports():
-        print(f"{own / 1000:8.1f} ms {total / 1000:8.1f} ms  {name}")
-    for name, value in start_ratios().items():
+    print(report())
+    for name, value in start_ratios(15).items():
         print(f"{value:6.2f} × libraries  {name}")

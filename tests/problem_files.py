@@ -21,7 +21,7 @@ from safetensors.numpy import save
 from attncli.problem import WORDS, Key, Kind, Mask, Problem, keys
 from attncli.trace import STAGES
 
-__all__ = ["VALUES", "Written", "labels", "mangled", "nearly_valid", "spelled", "valid"]
+__all__ = ["VALUES", "Written", "labels", "mangled", "nearly_valid", "spelled", "spoiled_bytes", "valid"]
 
 Draw: TypeAlias = Callable[..., Any]
 Values: TypeAlias = st.SearchStrategy[Any]
@@ -40,7 +40,7 @@ odd = st.sampled_from(
     ]
 )  # fmt: skip
 labels = st.text(min_size=1, max_size=6) | st.sampled_from(
-    ["no", "null", "1:30", "1.10", "喜欢", "😀", "👩‍👧", "é", "\u202eabc", "\x1b]8;;x\x07", "\x9b", "a\nb", "[red]", "=1", "x" * 200]
+    ["", "no", "null", "1:30", "1.10", "喜欢", "😀", "👩‍👧", "é", "\u202eabc", "\x1b]8;;x\x07", "\x9b", "a\nb", "[red]", "=1", "x" * 200]
 )  # fmt: skip
 
 
@@ -250,11 +250,9 @@ def _spoiled(value: Any) -> Values:
 
 
 @st.composite
-def mangled(draw: Draw) -> Written:
-    """Draw a file, or one beside it, of which some bytes were lost, doubled or changed."""
-    written = draw(valid() | nearly_valid())
-    which = draw(st.sampled_from([written.name, *written.beside]))
-    data = bytearray(written.data if which == written.name else written.beside[which])
+def spoiled_bytes(draw: Draw, given: bytes) -> bytes:
+    """Draw some bytes of which a few were lost, doubled or changed."""
+    data = bytearray(given)
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
         end = draw(st.integers(start, min(len(data), start + 8)) | st.just(len(data)))
@@ -263,7 +261,15 @@ def mangled(draw: Draw) -> Written:
             | st.binary(max_size=4)
             | st.just(bytes(data[start:end]) * 2)
         )  # fmt: skip
-    changed = bytes(data)
+    return bytes(data)
+
+
+@st.composite
+def mangled(draw: Draw) -> Written:
+    """Draw a file, or one beside it, of which some bytes were lost, doubled or changed."""
+    written = draw(valid() | nearly_valid())
+    which = draw(st.sampled_from([written.name, *written.beside]))
+    changed = draw(spoiled_bytes(written.data if which == written.name else written.beside[which]))
     if which == written.name:
         return Written(written.name, changed, None, written.beside)
     return Written(written.name, written.data, None, {**written.beside, which: changed})

@@ -8,17 +8,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
-from unittest.mock import patch
-
-import typer
 
 from attncli import cli
 
 __all__ = ["Called", "call"]
-
-
-COMMAND = typer.main.get_command(cli.app)
-"""Made once: Typer makes it anew for each process, which takes longer than a small problem."""
 
 
 class Called(NamedTuple):
@@ -34,7 +27,7 @@ def call(arguments: Sequence[str], stdin: bytes = b"") -> Called:
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(stdin)
         given.seek(0)
-        with _standing_in(given, out, err), patch.object(cli, "app", COMMAND):
+        with _standing_in(given, out, err):
             status = cli.run(arguments)
         return Called(status, *(os.pread(file.fileno(), 1 << 26, 0) for file in (out, err)))
 

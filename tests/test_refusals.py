@@ -82,6 +82,12 @@ BETWEEN = {
     MASKED + "softcap: 2": r"softcap comes before masked, which is where this problem starts",
     QKV + "bias: [[1, 2, 3]]": r"bias is 1×3 \(query, key\), but the scores are 2×2",
     QKV + "bias: {alibi: {slopes: [1, 2]}}": r"bias.alibi.slopes has 2 numbers for 1 head",
+    QKV + "bias: [alibi, {alibi: {slopes: [1, 2]}}]": r"^bias\[1\].alibi.slopes has 2 numbers",
+    QKV + "bias: [{t5: {table: [[1, 2], [3, 4]]}}]": r"^bias\[0\].t5.table is 2×2",
+    QKV + "bias: [{t5: {table: [[1], [2]]}}]": r"^bias\[0\].t5.table has 2 rows",
+    QKV
+    + "bias: [{t5: {table: [[1], [x]]}}]": r"^bias\[0\].t5.table row 2, column 1 \(bias\[0\].t5.table\[1\]\[0\]\)",
+    QKV + "bias: [{t5: {tabel: [[1], [2]]}}]": r'unknown key "tabel" in bias\[0\].t5',
     TWO_HEADS + "bias: {alibi: {slopes: [1]}}": r"bias.alibi.slopes has 1 number for 2 heads.*one slope per",
     QKV + "bias: {alibi: {slopes: authors}}": r"a list of numbers, or author, or geometric|did you mean",
     QKV + "bias: {alibi: {form: m*i}}": r"choices: -m\*\|i-j\|",

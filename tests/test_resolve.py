@@ -11,10 +11,11 @@ import pytest
 from attncli.compute import compute
 from attncli.core.inputs import Inputs
 from attncli.errors import InputError
-from attncli.problem import Mask, Problem
+from attncli.problem import Dropout, Mask, Problem
 from attncli.resolve import resolve
+from attncli.resolve.drawing import drawn_to_stay
 from attncli.trace import Value
-from tests.computed import stage
+from tests.computed import array_of, stage
 
 
 def some(*shape: int) -> np.ndarray:
@@ -604,6 +605,25 @@ def test_labels_that_fit_the_keys_only_are_noted() -> None:
     assert note == "tokens label the 3 keys, since there is 1 query"
 
 
+@pytest.mark.parametrize(
+    ("keys", "unused"),
+    [
+        ({"X": X, "mask_fill": -1e9}, "mask_fill"),
+        ({"X": X, "fully_masked": "nan"}, "fully_masked"),
+        ({"X": X, "said": frozenset({"fully_masked"})}, "fully_masked"),
+        ({"X": X, "mask_fill": -1e9, "fully_masked": "nan"}, "mask_fill and fully_masked"),
+        ({"masked": some(2, 2), "mask_fill": -1e9, "fully_masked": "nan"}, "mask_fill"),
+        ({"X": X, "mask": Mask(causal=True), "mask_fill": -1e9, "fully_masked": "nan"}, ""),
+        ({"X": X, "like": "jax"}, ""),
+        ({"X": X}, ""),
+    ],
+)
+def test_what_waits_for_a_mask_is_noted(keys: dict[str, Any], unused: str) -> None:
+    """A key that only a mask gives a meaning does not go by in silence where there is none."""
+    notes = [each for each in resolve(Problem(**keys)).notes if not each.startswith("like")]
+    assert notes == ([f"there is no mask for {unused} to act on"] if unused else [])
+
+
 def test_a_square_weight_is_noted_with_its_reading() -> None:
     """Only where shape cannot tell, and the reading matters, is there one note for all weights."""
     square, symmetric = some(4, 4), np.eye(4)
@@ -626,3 +646,26 @@ def test_scores_are_capped_and_biased_wherever_the_problem_starts(start: dict[st
     )
     before = stage("softcapped", **start, softcap=2.0, bias=bias, bias_position="before_softcap")
     np.testing.assert_allclose(before, 2 * np.tanh((X + bias) / 2), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 7), (2, 3, 4, 9)])
+def test_dropout_draws_what_numpy_draws_from_the_seed(shape: tuple[int, ...]) -> None:
+    """Whole or in part, the weights that stay are those of numpy.random.default_rng, wherever a part begins."""
+    wanted = np.random.default_rng(7).random(shape) >= 0.3
+    drawn = drawn_to_stay(7, 0.3, shape)
+    np.testing.assert_array_equal(drawn.now(), wanted)
+    for start, stop in ((0, 1), (1, 3), (1, None), (-1, None)):
+        part = (slice(start, stop),) * len(shape)
+        np.testing.assert_array_equal(drawn[part].now(), wanted[part])
+        first = (slice(0, 1),) * len(shape)
+        np.testing.assert_array_equal(drawn[part][first].now(), wanted[part][first])
+
+
+def test_dropout_of_a_batch_with_heads_is_one_draw() -> None:
+    """Batch, head, query and key follow one another in the draw."""
+    problem = Problem(
+        Q=some(2, 3, 4, 2), K=some(2, 3, 5, 2), V=some(2, 3, 5, 2), dropout=Dropout(p=0.5, seed=3)
+    )
+    stayed = array_of(compute(problem), "dropped") != 0
+    weights = array_of(compute(problem), "weights") != 0
+    np.testing.assert_array_equal(stayed, weights & (np.random.default_rng(3).random((2, 3, 4, 5)) >= 0.5))

@@ -15,7 +15,7 @@ from attncli.compute import compute
 from attncli.core.attention import ORDER
 from attncli.errors import UnavailableError
 from attncli.plan import make_plan
-from attncli.problem import Alibi, Mask, Problem, Variant
+from attncli.problem import Alibi, Dropout, Mask, Problem, Variant
 from attncli.progress import Bar
 from attncli.readers import load
 from attncli.resolve import resolve
@@ -42,6 +42,7 @@ PLAIN: dict[str, dict[str, Any]] = {
         "bias": (Variant("alibi", Alibi()), draw(300, 600)),
     },
     "key padding": {"mask": Mask(key_padding=draw(2, 600) > 0)},
+    "dropout": {"dropout": Dropout(p=0.3, seed=5)},
 }
 
 
@@ -93,6 +94,17 @@ def test_memory_grows_with_queries_and_keys_only() -> None:
         return most
 
     assert peak(8192) < 8192**2 * 4 / 8
+
+
+def test_dropout_is_drawn_tile_by_tile() -> None:
+    """A draw from a seed takes no memory of its own, where its truths alone would be a byte for each pair."""
+    x = draw(4096, 8).astype("float32")
+    problem = Problem(X=x, dtype="float32", mask=CAUSAL, dropout=Dropout(p=0.1, seed=1))
+    tracemalloc.start()
+    compute(problem, keep=("output",))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4096**2 / 2
 
 
 ALL = dict.fromkeys(ORDER, "float64")
@@ -167,7 +179,7 @@ def test_a_plan_computes_nothing(attn: Attn, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("attncli.core.streaming.attend_streamed", None)
     full = attn("random", "--seq", "50000", "--dim", "8", "--plan")
     assert "path        full: every stage is kept" in full.out
-    assert "18.6 GiB in each of 5 stages" in full.out
+    assert "18.6 GiB in each of 4 stages" in full.out
     tiles = attn("random", "--seq", "50000", "--dim", "8", "--plan", "--stages", "output")
     assert "path        streamed" in tiles.out
     assert "tiles of the scores" in tiles.out

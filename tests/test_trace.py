@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import string
 from typing import Any
@@ -22,7 +23,7 @@ AXES = {"batch", "head", "query", "key", "dim"}
 @pytest.fixture
 def no_new_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a test declare stages without leaving them behind."""
-    monkeypatch.setattr("attncli.trace.STAGES", dict(STAGES))
+    monkeypatch.setattr("attncli.stage.STAGES", dict(STAGES))
 
 
 def declare(function: Any, name: str = "halved") -> Stage[...]:
@@ -216,10 +217,11 @@ DETAILS = [(name, detail) for name, declared in STAGES.items() for detail in dec
 
 @pytest.mark.parametrize(("name", "detail"), DETAILS, ids=lambda each: getattr(each, "name", each))
 def test_every_detail_uses_what_its_stage_has(name: str, detail: Detail) -> None:
-    """A detail is made from parameters of its stage and its result, and has a sentence of its own."""
+    """A detail is made from parameters of its stage, its result and details before it, and has a sentence."""
     ways = (STAGES[name], *STAGES[name].variants)
     available = {"result", *(each for way in ways for each in way.function.__annotations__)} - {"return"}
-    assert set(detail.function.__annotations__) - {"return"} <= available
+    before = itertools.takewhile(lambda each: each != detail.name, STAGES[name].details)
+    assert set(detail.function.__annotations__) - {"return"} <= available | {*before}
     assert fields(detail.formula) <= available
     assert detail.function.__doc__
     assert set(detail.axes) <= AXES

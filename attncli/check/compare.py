@@ -1,21 +1,24 @@
 """A result of another program against the problem, stage by stage, by what its precision allows.
 
 How far a right result may be off is measured, not guessed: the same stage is computed in the
-result's precision, and its distance from float64 is doubled.
+result's precision, with every sum shaken as another order of additions might, and its distance from
+float64 is doubled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from attncli.check.diagnose import Diagnosis, Evidence, Tell, diagnose
 from attncli.check.printed import Numbers
+from attncli.check.rounding import shaken
 from attncli.compute import Recast, Result, compute, precisions
 from attncli.errors import InputError
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 
 __all__ = [
@@ -39,8 +42,16 @@ PRECISIONS: Mapping[str, float] = {
 }
 """Distance from 1 to the next number of each precision, the finest first."""
 
+_NORMAL: Mapping[str, float] = {
+    "float64": 2.0**-1022,
+    "float32": 2.0**-126,
+    "float16": 2.0**-14,
+    "bfloat16": 2.0**-126,
+}
+"""The number below which the distance to the next one shrinks no further."""
+
 _SAFETY = 2.0
-"""How much worse than ours another order of additions may be."""
+"""How much worse than ours another program's rounding may be."""
 
 _FEW_ULPS = 4
 """Units in the last place of a stage's largest number that are never held against it: in a small
@@ -50,8 +61,7 @@ _FILL = -1e4
 """A score as low as this is masked, whatever number the mask was made with."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Frozen, kw_only=True):
     """Stages that are compared.
 
     Args:
@@ -65,8 +75,7 @@ class Side:
     precisions: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Frozen, kw_only=True):
     """One stage of a comparison.
 
     Args:
@@ -96,7 +105,9 @@ class Row:
     @property
     def ratio(self) -> float:
         """The largest difference as a share of what is allowed."""
-        return self.largest / self.allowed if self.allowed else float(self.largest > 0) * np.inf
+        if not self.allowed:  # as in a stage of NaN, where 0 × ∞ would be one more
+            return np.inf if self.largest else 0.0
+        return self.largest / self.allowed
 
     @property
     def cell(self) -> str:
@@ -104,8 +115,7 @@ class Row:
         return f"{self.stage}[{','.join(map(str, self.index))}]"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Frozen, kw_only=True):
     """All that a comparison found.
 
     Args:
@@ -128,6 +138,7 @@ class Comparison:
         return next((row for row in self.rows if row.wrong), None)
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_result(
     problem: Problem, source: str, result: Side, notes: tuple[str, ...] = (), tell: Tell | None = None
 ) -> Comparison:
@@ -175,7 +186,7 @@ def allowances(problem: Problem, ours: Result, other: Side, recast: Recast | Non
         stage: coarser(other.precisions[stage], *precisions(problem).values()) for stage in other.arrays
     }
     rounded = {
-        precision: compute(replace(problem, dtype=_measured(precision)), recast=recast)
+        precision: compute(replace(problem, dtype=_measured(precision)), recast=recast, run=shaken)
         for precision in set(coarse.values())
     }
     allowed = {}
@@ -204,7 +215,7 @@ def _share(precision: str) -> float:
 
 def least(array: Numbers, precision: str) -> float:
     """Return the difference that is never held against a stage: a few units of its largest number."""
-    return _FEW_ULPS * PRECISIONS[precision] * _finest(np.abs(array))
+    return _FEW_ULPS * PRECISIONS[precision] * max(_finest(np.abs(array)), _NORMAL[precision])
 
 
 def _finest(sizes: Numbers) -> float:
@@ -245,7 +256,7 @@ def _same_shape(stage: str, ours: Side, other: Side) -> None:
 def _row(stage: str, right: Numbers, given: Numbers, precision: str, allowed: float) -> Row:
     off = difference(right, given)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(off)), off.shape))
-    one = PRECISIONS[precision] * 2.0 ** np.floor(np.log2(max(abs(float(right[index])), 2.0**-126)))
+    one = PRECISIONS[precision] * 2.0 ** np.floor(np.log2(max(abs(float(right[index])), _NORMAL[precision])))
     finite = np.isfinite(right[index]) and np.isfinite(off[index])
     return Row(
         stage=stage,

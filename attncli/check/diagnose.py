@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +13,7 @@ from attncli.check.printed import Numbers, Truth
 from attncli.check.readings import Reading, readings
 from attncli.compute import Recast, Result
 from attncli.errors import AttnError
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 
 __all__ = ["Diagnosis", "Evidence", "Tell", "diagnose"]
@@ -31,8 +31,7 @@ Tell = Callable[[float], None]
 """Hears which share of the readings is tried."""
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Frozen):
     """What numbers somebody has, and how one reading of the problem holds against them.
 
     Args:
@@ -50,8 +49,7 @@ Trial = Callable[[Problem, Recast | None], Evidence]
 """Computes a problem, some stages changed, and holds it against the numbers that somebody has."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Frozen, kw_only=True):
     """What a search for another reading found.
 
     Args:

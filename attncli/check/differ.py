@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from attncli.check.compare import (
     Comparison,
     Side,
@@ -35,6 +37,7 @@ def computed(problem: Problem, name: str, backend: str | None = None, device: st
     return Side(name=name, arrays=arrays, precisions={stage: parts[stage] for stage in arrays})
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_diff(
     names: tuple[str, str], sides: tuple[Side, Side], problem: Problem | None, tell: Tell | None = None
 ) -> Comparison:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from attncli.check.printed import Numbers
 from attncli.compute import Result
 from attncli.errors import InputError, Path
+from attncli.frozen import Frozen
 from attncli.text import quote
 from attncli.trace import Record
 
@@ -21,8 +21,7 @@ _BEFORE = ("row_max", "exp", "exp_sum", "weighted_values")
 _SHIFTED = ("exp", "exp_sum")
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Frozen):
     """Numbers under one name.
 
     Args:

@@ -95,7 +95,8 @@ def _loose_followers(figures: Figures, blocks: Sequence[Printed], cells: Cells) 
     for block in blocks:
         low, high = np.min(runs[block.key], axis=0), np.max(runs[block.key], axis=0)
         spare = (high - low) / 4  # what a few draws do not reach
-        near = np.clip(block.numbers, low - spare, high + spare)
+        clipped = np.clip(block.numbers, low - spare, high + spare)
+        near = np.where(np.isnan(block.numbers), low, clipped)  # clip leaves a printed NaN as it is
         found[block.key] = block.verdicts(near) != Verdict.WRONG
     return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 from attncli.readers.numbers import number
 from attncli.text import quote
@@ -40,8 +40,7 @@ class Verdict(IntEnum):
 _FINEST = 300  # decimals; beyond, a unit would be no number
 
 
-@dataclass(frozen=True, kw_only=True)
-class Printed:
+class Printed(Frozen, kw_only=True):
     """A block of numbers that somebody printed.
 
     Args:

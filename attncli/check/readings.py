@@ -7,7 +7,7 @@ nobody asks for them: the wrong axis of softmax, heads cut the wrong way. They c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,13 +15,13 @@ import numpy as np
 from attncli.check.changes import changed, current
 from attncli.check.mistakes import OverQueries, leaking, transposed_scores, unmoved, viewed
 from attncli.compute import Recast, Result
+from attncli.frozen import Frozen
 from attncli.problem import Alibi, Problem, Variant, keys
 
 __all__ = ["READINGS", "Reading", "readings"]
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Frozen):
     """One way, or two at a time, in which a problem could have been meant.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -14,13 +14,13 @@ from attncli.check.figures import Figures
 from attncli.check.follow import kinds
 from attncli.check.printed import Numbers, Printed, Verdict, needs_large, printed
 from attncli.compute import Recast, Result, compute
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 
 __all__ = ["Cell", "Checked", "Refused", "Report", "check_expected", "held"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(Frozen, kw_only=True):
     """One printed number that is not right.
 
     Args:
@@ -44,8 +44,7 @@ class Cell:
     kind: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Checked:
+class Checked(Frozen, kw_only=True):
     """One block of printed numbers, checked.
 
     Args:
@@ -91,8 +90,7 @@ class Checked:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Frozen, kw_only=True):
     """All that a check found.
 
     Args:
@@ -126,8 +124,7 @@ class Report:
         return next(iter(origins or wrong), None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Refused:
+class Refused(Frozen, kw_only=True):
     """A file, among several, that could not be checked.
 
     Args:
@@ -141,6 +138,7 @@ class Refused:
     notes: tuple[str, ...] = ()
 
 
+@np.errstate(all="ignore")  # what others printed may be any number
 def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
     """Hold a problem's expected values against what it computes to.
 

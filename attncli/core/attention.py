@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from attncli.core import masks
 from attncli.core.heads import (
@@ -20,6 +21,7 @@ from attncli.core.heads import (
 from attncli.core.inputs import Inputs
 from attncli.core.logits import biased, masked, scaled, softcapped
 from attncli.core.mixing import head_output, output, projected_output
+from attncli.core.namespace import namespace
 from attncli.core.positions import position_added, rotated_keys, rotated_queries, spread
 from attncli.core.similarity import (
     additive_scores,
@@ -65,8 +67,13 @@ ORDER: dict[str, tuple[str, ...]] = {
 """The stages in the order of the computation, by the part of it whose precision they share."""
 
 
-def attend(p: Inputs, trace: Trace) -> Value:
+def attend(p: Inputs, trace: Trace, *, looks: bool = False) -> Value:
     """Compute softmax(Q·Kᵀ ÷ √d_k)·V, through every stage that the inputs call for.
+
+    Args:
+        p: What to compute.
+        trace: Calls the stages.
+        looks: Whether looking at values is cheap, so that what they make needless can be left out.
 
     Returns:
         The last stage: the output, or the weights when there are no values.
@@ -77,7 +84,16 @@ def attend(p: Inputs, trace: Trace) -> Value:
     q, k, v = vectors(p, trace)
     m, keep = logits(p, q, k, trace)
     a = weigh(p, m, keep, trace)
-    return a if v is None else finish(p, mix(p, a, v, keep, trace), trace)
+    if v is None:
+        return a
+    if looks and _are_finite(v):  # so that nothing masked could get into the output
+        p = replace(p, exclude=False)
+    return finish(p, mix(p, a, v, keep, trace), trace)
+
+
+def _are_finite(v: Value) -> bool:
+    xp = namespace(v.array)
+    return bool(xp.all(xp.isfinite(v.array)))
 
 
 Vectors = tuple[Value | None, Value | None, Value | None]

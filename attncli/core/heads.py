@@ -51,6 +51,7 @@ def project(x: Array, weight: Array | None = None, bias: Array | None = None) ->
     formula="{x}[·{weight}][ + {bias}]",
     latex=_PROJECTION,
     source=PAPER,
+    sums=True,
 )
 def queries(x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     """Ask, for every token, what it looks for."""
@@ -64,6 +65,7 @@ def queries(x: Array, weight: Array | None = None, bias: Array | None = None) ->
     formula="{x}[·{weight}][ + {bias}]",
     latex=_PROJECTION,
     source=PAPER,
+    sums=True,
 )
 def keys(x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     """State, for every token, what it can be found by."""
@@ -77,6 +79,7 @@ def keys(x: Array, weight: Array | None = None, bias: Array | None = None) -> Ar
     formula="{x}[·{weight}][ + {bias}]",
     latex=_PROJECTION,
     source=PAPER,
+    sums=True,
 )
 def values(x: Array, weight: Array | None = None, bias: Array | None = None) -> Array:
     """Prepare, for every token, what it hands over when it is looked at."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from attncli.core import masks
+from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
-__all__ = ["LATE_INPUTS", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
+__all__ = ["LATE_INPUTS", "Drawn", "Dropout", "Inputs", "Norm", "Rotation", "Similarity"]
 
 LATE_INPUTS = {"sink": "softmax", "w_o": "pv", "b_o": "pv"}
 """The inputs that come in after the part qk, and the part that they come in at."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Norm:
+class Norm(Frozen, kw_only=True):
     """RMS norm of queries and keys, per head.
 
     Args:
@@ -31,8 +31,7 @@ class Norm:
     weight_k: Value | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rotation:
+class Rotation(Frozen, kw_only=True):
     """Cosines and sines for each position, ``(seq, pairs)``.
 
     Args:
@@ -50,8 +49,7 @@ class Rotation:
     sin_k: Value
 
 
-@dataclass(frozen=True, kw_only=True)
-class Similarity:
+class Similarity(Frozen, kw_only=True):
     """How scores are made of queries and keys.
 
     Args:
@@ -63,12 +61,43 @@ class Similarity:
     weights: tuple[Value | None, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dropout:
+class Drawn(Frozen, kw_only=True):
+    """An array that is made where somebody looks, and is the same whatever part that is.
+
+    Args:
+        draw: Makes a part, given which indices it takes on each axis.
+        part: The part that this is.
+        convert: Takes it to the array library in use.
+    """
+
+    draw: Callable[[tuple[range, ...]], Array]
+    part: tuple[range, ...]
+    convert: Callable[[Array], Array] = lambda array: array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How long each axis is."""
+        return tuple(map(len, self.part))
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.part)
+
+    def __getitem__(self, index: tuple[slice, ...]) -> Drawn:
+        return replace(self, part=tuple(axis[some] for axis, some in zip(self.part, index, strict=True)))
+
+    def now(self) -> Array:
+        """Make it."""
+        return self.convert(self.draw(self.part))
+
+
+class Dropout(Frozen, kw_only=True):
     """Which weights stay, and by what the rest is made up for.
 
     Args:
-        drawn: True where a weight stays; broadcasts to ``(batch, head, seq_q, seq_k)``.
+        drawn: True where a weight stays, an array or a `Drawn`; broadcasts to
+            ``(batch, head, seq_q, seq_k)``.
         keep_rate: 1 − p; None leaves the sizes as they are.
     """
 
@@ -76,8 +105,7 @@ class Dropout:
     keep_rate: Value | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inputs:
+class Inputs(Frozen, kw_only=True):
     """What `attend` needs: arrays in one layout, and settings without any choice left open.
 
     The start is the first of ``x``, ``q``, ``scores``, ``scaled`` and ``masked`` that is there.
@@ -223,6 +251,8 @@ class Inputs:
 def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -> Any:
     if hasattr(part, "dtype"):
         return convert(part, symbol)
+    if isinstance(part, Drawn):
+        return replace(part, convert=lambda array: convert(part.convert(array), symbol))
     if isinstance(part, tuple):
         return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):

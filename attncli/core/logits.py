@@ -20,6 +20,7 @@ __all__ = ["biased", "masked", "scaled", "softcapped"]
     formula="{scores}[ × {multiplier}][ ÷ {divisor}][ ÷ {temperature}]",
     latex=r"{scores}[ \cdot {multiplier}][ / {divisor}][ / {temperature}]",
     source="Vaswani et al. 2017, eq. 1",
+    by_row=True,
 )
 def scaled(
     scores: Array,
@@ -42,6 +43,7 @@ def scaled(
     formula="{cap}·tanh({z} ÷ {cap})",
     latex=r"{cap}\tanh({z} / {cap})",
     source="Bello et al. 2016, section 5; Gemma 2, 2024",
+    by_row=True,
 )
 def softcapped(z: Array, cap: Scalar) -> Array:
     """Bend the scores so that none goes beyond the cap, in either direction."""
@@ -55,6 +57,7 @@ def softcapped(z: Array, cap: Scalar) -> Array:
     formula="{z} + {bias}",
     latex="{z} + {bias}",
     source="Shaw et al. 2018; Raffel et al. 2020; Press et al. 2022",
+    by_row=True,
 )
 def biased(z: Array, bias: Array) -> Array:
     """Favour some keys over others by where they stand, whatever they hold."""
@@ -68,6 +71,7 @@ def biased(z: Array, bias: Array) -> Array:
     formula="{z}[ + {additive}][ where {keep}, else {fill}]",
     latex=r"{z}[ + {additive}][ \;\text{{where}}\; {keep} \;\text{{else}}\; {fill}]",
     source="Vaswani et al. 2017, section 3.2.3",
+    by_row=True,
 )
 def masked(
     z: Array,

@@ -6,16 +6,16 @@ Positions are whole numbers: keys stand at 0, 1, 2, …, and queries at an offse
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.core.namespace import namespace
+from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
 __all__ = ["Rules", "causal", "keep", "sight", "window"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
+class Rules(Frozen, kw_only=True):
     """A mask, as rules and as arrays that broadcast to ``(batch, head, query, key)``.
 
     Args:

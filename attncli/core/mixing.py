@@ -56,6 +56,7 @@ def _only(rows: Array | None, mixed: Array) -> Array:
     formula="{weights}·{values}[ where {rows}, else 0]",
     latex=r"{weights}{values}",
     source=PAPER,
+    sums=True,
 )
 def head_output(weights: Array, values: Array, keep: Array | None = None, rows: Array | None = None) -> Array:
     """Mix the values of each head by its weights.
@@ -76,6 +77,7 @@ def head_output(weights: Array, values: Array, keep: Array | None = None, rows: 
     formula="{weights}·{values}[ where {rows}, else 0]",
     latex=r"{weights}{values}",
     source=PAPER,
+    sums=True,
 )
 def output(weights: Array, values: Array, keep: Array | None = None, rows: Array | None = None) -> Array:
     """Hand every query its mixture of the values.

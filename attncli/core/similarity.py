@@ -52,6 +52,7 @@ def normed_keys(x: Array, eps: float, weight: Array | None = None) -> Array:
     formula="{q}·{k}ᵀ",
     latex=r"{q}{k}^\top",
     source="Vaswani et al. 2017, eq. 1",
+    sums=True,
 )
 def scores(q: Array, k: Array) -> Array:
     """Compare every query with every key: the larger the product, the better they match."""

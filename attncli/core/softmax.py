@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from attncli.core.inputs import Drawn
 from attncli.core.namespace import namespace
 from attncli.trace import Array, Scalar, stage
 
@@ -59,6 +60,7 @@ def share(parts: Array, total: Array, empty: float = 0.0) -> Array:
     formula="softmax({scores})",
     latex=r"\operatorname{{softmax}}({scores})",
     source=PAPER,
+    by_row=True,
 )
 def weights(scores: Array, *, empty: float = 0.0) -> Array:
     """Turn each query's scores into weights over the keys: positive, and 1 in sum.
@@ -122,6 +124,7 @@ def _seen(numbers: Array) -> Array:
     formula="{weights} where {keep}, else 0",
     latex=r"{weights} \;\text{{where}}\; {keep}",
     source="a mask applied after softmax, as some tutorials have it",
+    by_row=True,
 )
 def masked_weights(weights: Array, keep: Array) -> Array:
     """Take masked keys out of the weights, which then no longer sum to 1."""
@@ -156,10 +159,12 @@ def renormalized(parts: Array) -> Array:
     formula="{weights}[ ÷ {keep_rate}] where drawn, else 0",
     latex=r"{weights}[ / {keep_rate}] \;\text{{where drawn}}",
     source="Srivastava et al. 2014, in its inverted form",
+    by_row=True,
 )
-def dropped(weights: Array, drawn: Array, keep_rate: Scalar | None = None) -> Array:
+def dropped(weights: Array, drawn: Array | Drawn, keep_rate: Scalar | None = None) -> Array:
     """Drop weights at random and enlarge the rest, as training does."""
-    kept = namespace(weights).where(drawn, weights, 0.0)
+    stays = drawn.now() if isinstance(drawn, Drawn) else drawn
+    kept = namespace(weights).where(stays, weights, 0.0)
     return kept if keep_rate is None else kept / keep_rate
 
 
@@ -191,19 +196,18 @@ def row_sum(result: Array) -> Array:
 
 
 @weights.detail("lse", symbol="LSE", formula="ln Σ exp({scores})", axes="batch head query")
-def lse(scores: Array) -> Array:
+def lse(scores: Array, row_max: Array, exp_sum: Array, sink: Array | None = None) -> Array:
     """Take the natural log of the row's sum of exponentials; −∞ for a row without a visible key."""
+    if sink is not None:  # which is no part of it
+        row_max, exp_sum = _row_max(scores)[..., 0], _total(_exp(scores))[..., 0]
     xp = namespace(scores)
-    total = _total(_exp(scores))
-    return xp.where(total == 0, -math.inf, _row_max(scores) + xp.log(xp.where(total == 0, 1.0, total)))[
-        ..., 0
-    ]
+    return xp.where(exp_sum == 0, -math.inf, row_max + xp.log(xp.where(exp_sum == 0, 1.0, exp_sum)))
 
 
 @weights.detail("lse2", symbol="LSE₂", formula="log₂ Σ exp({scores})", axes="batch head query")
-def lse2(scores: Array) -> Array:
+def lse2(lse: Array) -> Array:
     """Take the log in base 2 instead, as FlashInfer keeps it."""
-    return lse(scores) / math.log(2)
+    return lse / math.log(2)
 
 
 @weights.detail(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
 from attncli.core.online import Exp, Online, exp_shifted
 from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs
+from attncli.frozen import Frozen
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 
 __all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
@@ -58,8 +59,7 @@ def as_they_are(keys: Array) -> Array:
     return keys
 
 
-@dataclass(frozen=True, kw_only=True)
-class Engine:
+class Engine(Frozen, kw_only=True):
     """How tiles are worked off, where an array library can do more than the standard says.
 
     Args:
@@ -179,8 +179,7 @@ def _rows(vectors: Value | None, rows: slice, lead: tuple[slice, ...] = ()) -> V
     return Value(cut(vectors.array, *lead, rows, ALL), vectors.symbol)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Job:
+class _Job(Frozen, kw_only=True):
     """What all strips are computed from.
 
     Args:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from attncli.core import masks
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
 __all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs"]
@@ -14,8 +15,7 @@ __all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs"]
 ALL = slice(None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tile:
+class Tile(Frozen, kw_only=True):
     """Where a tile stands among the pairs of queries and keys.
 
     Args:

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from attncli.errors import InputError, Place
 from attncli.problem import Problem, Source
-from attncli.readers import archived, json_tree
 from attncli.readers.files import FORMATS, referenced
 from attncli.readers.keys import to_problem
 from attncli.readers.opening import STDIN, decode, read_bytes
@@ -32,12 +31,17 @@ ProblemReader: TypeAlias = Callable[[str, str], Documents]
 
 
 def _yaml(text: str, name: str) -> Documents:
-    from attncli.readers import yaml_tree  # noqa: PLC0415  (JSON does without)
+    from attncli.readers import yaml_faults, yaml_tree  # noqa: PLC0415
 
-    yield yaml_tree.parse(text, name), TextSource(name=name, text=text, tokens=yaml_tree.tokens)
+    tree = yaml_tree.parse(text, name)
+    if isinstance(tree, str) and (fault := yaml_faults.wide_colon(text, name)):
+        raise fault
+    yield tree, TextSource(name=name, text=text, tokens=yaml_tree.tokens)
 
 
 def _json(text: str, name: str, *, several: bool = False) -> Documents:
+    from attncli.readers import json_tree  # noqa: PLC0415
+
     for tree, start in json_tree.documents(text, name, several=several):
         yield tree, TextSource(name=name, text=text, tokens=json_tree.tokens, start=start)
 
@@ -60,7 +64,7 @@ READERS: Mapping[str, ProblemReader] = MappingProxyType(
         ".ndjson": _json_lines,
     }
 )
-"""Formats of problem files, by suffix; anything else is told by its content."""
+"""Formats of problem files, by suffix; anything else is told by its content. Each loads its own library."""
 
 
 def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
@@ -90,6 +94,8 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
 
 
 def _documents(name: str, path: pathlib.Path) -> Documents:
+    from attncli.readers import archived  # noqa: PLC0415  (text needs no library for arrays)
+
     suffix = path.suffix.lower()
     if name == STDIN or suffix not in FORMATS:
         label = "<stdin>" if name == STDIN else name

@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import pathlib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -25,7 +24,6 @@ ARCHIVES: Mapping[str, str] = MappingProxyType({".npz": "npz", ".safetensors": "
 """The formats that have room for a document beside arrays: by suffix, the module that reads each."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Among(TextSource):
     """A document that stands among arrays; ``name`` is the whole file's."""
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import pathlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.draw import DISTRIBUTIONS, draw
 from attncli.errors import InputError, Path, cell_name
@@ -18,6 +17,9 @@ from attncli.readers.numbers import NotANumber, number, odd_characters
 from attncli.readers.scalars import check_names, choice, integer, integers
 from attncli.readers.tree import Tree
 from attncli.text import quote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["boolean_array", "cells", "number_array"]
 

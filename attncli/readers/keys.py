@@ -54,9 +54,7 @@ def mapping_at_top(tree: Tree) -> None:
         raise InputError(f"the file is a list, where {expected}", fix="give it a key: X: [[1, 0], [0, 1]]")
     text = str(tree)
     fix = "write X: [[1, 0], [0, 1]]"
-    if "\uff1a" in text:
-        fix = "write an ASCII colon and a blank after each key, in place of U+FF1A FULLWIDTH COLON"
-    elif ":" in text:
+    if ":" in text:
         fix = "put a blank after the colon: X: [[1, 0], [0, 1]]"
     elif "=" in text:
         fix = "write a colon for the equals sign: X: [[1, 0], [0, 1]]"

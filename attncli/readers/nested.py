@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers.numbers import NotANumber, number, odd_characters
 from attncli.readers.tree import Folded, Plain, Tree
 from attncli.text import quote
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["MAX_NDIM", "booleans", "floats", "truth"]
 
@@ -98,7 +100,7 @@ def _cell(read: Callable[[Tree], Any], leaf: Tree, flat: int, shape: tuple[int, 
         return read(leaf)
     except NotANumber as fault:
         where = path + _indices(flat, shape)
-        raise InputError(f"{cell_name(where)} {fault.what}", path=where, fix=fault.fix) from None
+        raise InputError(f"{cell_name(where)} {fault.what}", path=where, fix=fault.fix_in_array) from None
 
 
 def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -28,23 +28,26 @@ class NotANumber(ValueError):
     Args:
         what: What it is, to follow its name: ``is null``.
         fix: What to write instead.
+        meant: What else it may stand for, where numbers need not be finite.
     """
 
-    def __init__(self, what: str, fix: str = "") -> None:
+    def __init__(self, what: str, fix: str = "", meant: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.fix = fix
+        self.fix_in_array = f"{fix}; {meant}, if that is meant" if meant else fix
 
 
 class _Reason(NamedTuple):
     pattern: str
     what: str
     fix: str
+    meant: str = ""
 
 
 _REASONS = (
     _Reason(r"", "is empty", "write a number"),
-    _Reason(r"~|null|none", "is null", "write a number; nan, if that is meant"),
+    _Reason(r"~|null|none", "is null", "write a number", "nan"),
     _Reason(r"true|false|yes|no|on|off", "is a truth value", "write 1 or 0"),
     _Reason(r"\.{2,}|…", "stands for numbers that were left out", "write all of them"),
     _Reason(r"[+-]?0[xob][\da-f_]+", "is not a decimal number", "write it in decimal digits"),
@@ -80,7 +83,7 @@ def number(value: Tree) -> float:
             raise _too_large()
         return result
     if value is None:
-        raise NotANumber("is null", "write a number; NaN, if that is meant")
+        raise NotANumber("is null", "write a number", "NaN")
     raise NotANumber(f"is a {'list' if isinstance(value, list) else 'mapping'}", "write one number here")
 
 
@@ -104,7 +107,7 @@ def _from_text(text: str) -> float:
     try:
         result = _term(top) / _term(bottom) if slash else _term(clean)
     except ZeroDivisionError:
-        raise NotANumber(f"divides by zero: {quote(text)}", "write inf or nan, if that is meant") from None
+        raise NotANumber(f"divides by zero: {quote(text)}", "write a number", "inf or nan") from None
     except NotANumber:
         raise
     except ValueError:
@@ -129,7 +132,7 @@ def _reason(text: str, clean: str) -> NotANumber:
     for reason in _REASONS:
         if re.fullmatch(reason.pattern, clean, re.IGNORECASE | re.DOTALL):
             what = f"{reason.what}: {quote(text)}" if clean else reason.what
-            return NotANumber(_with_odd(what, text), reason.fix)
+            return NotANumber(_with_odd(what, text), reason.fix, reason.meant)
     return NotANumber(
         _with_odd(f"is not a number: {quote(text)}", text), "write a decimal number, such as -1.5"
     )
@@ -143,5 +146,5 @@ def _with_odd(what: str, text: str) -> str:
 def _too_large(text: str = "") -> NotANumber:
     shown = f": {quote(text)}" if text else ""
     return NotANumber(
-        f"is too large for float64, which ends at 1.8e308{shown}", "write inf, if that is meant"
+        f"is too large for float64, which ends at 1.8e308{shown}", "write a smaller number", "inf"
     )

@@ -7,7 +7,7 @@ again, token by token, down the path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple, TypeAlias
 
 from attncli.errors import Path
@@ -37,8 +37,7 @@ class Token(NamedTuple):
 TokenStream: TypeAlias = Callable[[], Iterator[Token]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TextSource(Source):
+class TextSource(Source, kw_only=True):
     """A problem's text, and how it is cut into tokens.
 
     Args:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Mask, keys
@@ -15,6 +14,9 @@ from attncli.readers.block import is_block
 from attncli.readers.files import is_reference
 from attncli.readers.scalars import found, nearest
 from attncli.readers.tree import Tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["plain_mask"]
 

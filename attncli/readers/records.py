@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -67,7 +66,7 @@ def _variant(value: Tree, slot: Slot) -> Any:
     """Read a choice, with its settings where it has any; or an array, or several of these."""
     key = slot.key
     if key.several and isinstance(value, list) and any(map(_names_a_choice, value)):
-        one = replace(key, several=False)
+        one = key._replace(several=False)
         slots = [Slot(one, (*slot.path, i), slot.folder) for i in range(len(value))]
         return tuple(_variant(item, each) for item, each in zip(value, slots, strict=True))
     if key.array and not _names_a_choice(value):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attncli.errors import InputError, Path, Place
+from attncli.frozen import Frozen
 from attncli.problem import Problem, keys
 from attncli.readers import archived, json_tree, npy, npz, safetensors_file
 from attncli.readers.nested import floats
@@ -74,8 +74,7 @@ _READERS: Mapping[str, _Reader] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dump:
+class Dump(Frozen, kw_only=True):
     """Arrays that a program wrote.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from attncli.errors import InputError, Path, Place
+from attncli.frozen import Frozen
 from attncli.problem import Source
 from attncli.readers.keys import mapping_at_top
 from attncli.readers.tree import Tree
@@ -17,8 +17,7 @@ __all__ = ["Overridden", "Setting", "apply", "parse_setting"]
 _INSTEAD = {"scale": "divide_by", "divide_by": "scale"}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Frozen):
     """One ``--set``.
 
     Args:
@@ -37,8 +36,7 @@ class Setting:
         return Place(f"--set {self.text}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Overridden(Source):
+class Overridden(Source, kw_only=True):
     """A source of which some values come from the command line.
 
     Args:

@@ -6,11 +6,11 @@ import math
 import pathlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from attncli.errors import InputError, Path, cell_name
+from attncli.frozen import Frozen
 from attncli.problem import Expected, Key, Kind
 from attncli.readers.arrays import boolean_array, number_array
 from attncli.readers.expected import expected
@@ -33,8 +33,7 @@ from attncli.text import quote
 __all__ = ["PLAIN", "Parser", "Slot"]
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Frozen):
     """Where a value goes.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import NamedTuple
 
@@ -12,7 +13,9 @@ from attncli.readers.places import place_at
 from attncli.readers.tree import too_deep
 from attncli.text import quote
 
-__all__ = ["explain"]
+__all__ = ["explain", "wide_colon"]
+
+_WIDE_COLON = re.compile(r"^[ \t]*(?:- +)?[\w.\"']+[ \t]*(\uff1a)", re.MULTILINE)
 
 
 class _Advice(NamedTuple):
@@ -122,12 +125,8 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> InputError:
     char = text[offset : offset + 1]
     if "\t" in _margin(text, offset) or (char == "\t" and not _margin(text, offset).strip()):
         return InputError("a tab is used for indentation", fix="indent with blanks", place=place)
-    if "\uff1a" in text:
-        return InputError(
-            "the file holds U+FF1A FULLWIDTH COLON, which ends no key, and this line is lost for it",
-            fix="write an ASCII colon and a blank after each key",
-            place=place,
-        )
+    if fault := wide_colon(text[: text.find("\n", offset) if "\n" in text[offset:] else None], name):
+        return fault
     if "nesting depth" in complaint:  # libyaml looks ahead, and meets its own limit first
         return too_deep(place)
     for advice in _ADVICE:
@@ -135,6 +134,23 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> InputError:
             message = advice.message.format(char=_spoken(char))
             return InputError(message, fix=advice.fix.format(), place=place)
     return InputError(f"this is not YAML: {getattr(error, 'problem', None) or error}", place=place)
+
+
+def wide_colon(text: str, name: str) -> InputError | None:
+    """Make the error for the last key that ends in a fullwidth colon, if any does.
+
+    Args:
+        text: The file, up to the end of the line where the parser was lost.
+        name: What the message calls it.
+    """
+    found = [each.start(1) for each in _WIDE_COLON.finditer(text)]
+    if not found:
+        return None
+    return InputError(
+        "a fullwidth colon (U+FF1A FULLWIDTH COLON) ends no key",
+        fix="use : and a blank after it",
+        place=Place(name, *place_at(text, found[-1])),
+    )
 
 
 def _margin(text: str, offset: int) -> str:

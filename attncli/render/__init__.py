@@ -6,9 +6,11 @@ Help, `-o` and tests read the table, so it imports a format's module only when i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attncli.frozen import Frozen
 
 if TYPE_CHECKING:
     from attncli.check.compare import Comparison
@@ -24,8 +26,7 @@ __all__ = ["FINDINGS", "FORMATS", "Format"]
 Render = Callable[[Any, "View", "Terminal"], Iterable[str | bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Frozen):
     """A form that results can take.
 
     Args:
@@ -160,13 +161,13 @@ def _findings(found: Sequence[Finding], view: View, terminal: Terminal) -> Itera
     from attncli.render.checked import render_report, render_summary  # noqa: PLC0415
     from attncli.render.compared import render_comparison  # noqa: PLC0415
 
-    if len(found) == 1 and isinstance(found[0], Report):
-        yield render_report(found[0], terminal, full=view.full)
-        return
     reports = [each for each in found if not isinstance(each, Comparison)]
-    if reports:
-        yield render_summary(reports, terminal)
-    yield from (render_comparison(each, terminal) for each in found if isinstance(each, Comparison))
+    parts = [render_comparison(each, terminal) for each in found if isinstance(each, Comparison)]
+    if len(reports) == 1 and isinstance(reports[0], Report):
+        parts.insert(0, render_report(reports[0], terminal, full=view.full))
+    elif reports:
+        parts.insert(0, render_summary(reports, terminal))
+    yield "\n".join(parts)
 
 
 def _findings_json(found: Sequence[Finding], view: View, terminal: Terminal) -> Iterator[str]:

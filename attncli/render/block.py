@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -13,17 +13,21 @@ from attncli.render.digits import FEW, Form, percentages, suited
 from attncli.render.elide import hidden_cells, shown_columns
 from attncli.render.glyphs import spell
 from attncli.render.grid import grid
-from attncli.render.heads import LARGE, heads, is_drawn, pictures
+from attncli.render.heads import LARGE, OUT, heads, is_drawn, pictures
 from attncli.render.ink import Line, Role, Span
 from attncli.render.mixture import mixtures
 from attncli.render.strongest import habits, strongest
 from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Kind, Matrix, Sheet
 
-__all__ = ["block_box", "setting_of"]
+__all__ = ["CELLS", "block_box", "setting_of"]
+
+CELLS = "--rows 0:16 --cols 0:16 or --full"
+"""What shows the numbers of cells that are hidden or drawn."""
 
 _INDENT = 3
 _GAP = 3
+_LEAST = 36  # cells of the title of a picture that is still smaller
 _ROOM = 93  # cells of a table that has words beside its numbers
 _WIDE = 9  # columns of scores from which on one decimal must do
 _WIDEST_SUM = 8  # columns of an output that is still written in one line with its mixture
@@ -40,44 +44,51 @@ def block_box(block: Block, number: int, sheet: Sheet, terminal: Terminal, width
         width: Cells that a line may take.
     """
     setting = setting_of(block, sheet, terminal, width - _INDENT)
-    body = [*_body(block, setting, sheet)]
-    return stacked([_title(block, number, setting, width), indent(stacked(body), _INDENT)])
+    body = stacked(_body(block, setting, sheet))
+    drawn = all(is_drawn(matrix, terminal, full=sheet.full) for matrix in block.matrices)
+    # Pictures of scores are narrow, and stand side by side where their titles are so, too.
+    room = min(width, max(body.width, _LEAST)) if drawn and not setting.heads_view else width
+    title = _title(block, number, setting, room)
+    return Box((*title.lines, *body.lines), head=len(title.lines))
 
 
 def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
     """Set the matrices as numbers or as pictures, and say what they do not show."""
     if setting.heads_view:
-        yield heads(block.heads, setting)
+        yield indent(heads(block.heads, setting), _INDENT)
         return
-    if any(is_drawn(matrix, setting) for matrix in block.matrices):
-        yield pictures(block.matrices, setting)
-    else:
-        yield _tables(block, setting)
+    drawn: list[Matrix] = []
+    written: list[Matrix] = []
+    for matrix in block.matrices:
+        (drawn if is_drawn(matrix, setting.terminal, full=sheet.full) else written).append(matrix)
+    if written:
+        yield indent(_tables(written, setting), _INDENT)
+    if drawn:
+        yield indent(pictures(drawn, setting), _INDENT - OUT)
+    words = [*_words(block, written, setting)]
+    yield indent(stacked([Box(((),)), *words] if drawn and words else words), _INDENT)
+    if block.heads and setting.terminal.shaded:
+        yield indent(stacked([Box(((),)), heads(block.heads, setting)]), _INDENT)
+
+
+def _words(block: Block, written: Sequence[Matrix], setting: Setting) -> Iterator[Box]:
+    """Say what is large among weights that are not all written, and how many cells a table hides."""
     weights = [m for m in block.matrices if m.kind is Kind.WEIGHTS and not m.blank]
-    cut = [matrix for matrix in weights if hidden_cells(matrix, full=sheet.full)]
+    cut = [matrix for matrix in weights if hidden_cells(matrix, full=setting.full)]
     if cut:
         yield packed([_in_words(matrix, setting) for matrix in cut], setting.width, gap=_GAP)
-    hidden = sum(hidden_cells(matrix, full=sheet.full) for matrix in block.matrices)
+    hidden = sum(hidden_cells(matrix, full=setting.full) for matrix in written)
     if hidden:
-        yield _more(block, hidden, setting)
-    if block.heads and setting.terminal.shaded:
-        yield stacked([Box(((),)), heads(block.heads, setting)])
+        whole = sum(matrix.array.size for matrix in written)
+        options = CELLS if written[0].kind is not Kind.VECTORS else "--full"
+        text = f"{hidden:,} of {whole:,} cells hidden: {options} shows them"
+        yield wrapped([(Span(text, "faint"),)], setting.width)
 
 
 def _in_words(matrix: Matrix, setting: Setting) -> Box:
     """Say the strongest pairs, and of a matrix of which squares are drawn also what rows are like."""
     said = [strongest(matrix, setting)]
     return stacked([*said, habits(matrix, setting)] if max(matrix.array.shape) > LARGE else said)
-
-
-def _more(block: Block, hidden: int, setting: Setting) -> Box:
-    """Count the cells that no number is shown of, and name the options that show them."""
-    whole = sum(matrix.array.size for matrix in block.matrices)
-    drawn = any(is_drawn(matrix, setting) for matrix in block.matrices)
-    text = f"{whole if drawn else hidden:,} of {whole:,} cells {'without numbers' if drawn else 'hidden'}"
-    by_pair = block.matrices[0].kind is not Kind.VECTORS
-    options = "--rows 0:16 --cols 0:16 or --full" if by_pair else "--full"
-    return wrapped([(Span(f"{text}: {options} shows them", "faint"),)], setting.width)
 
 
 def setting_of(block: Block, sheet: Sheet, terminal: Terminal, width: int) -> Setting:
@@ -124,12 +135,14 @@ def _largest(parts: list[Matrix]) -> float:
     return max(float(np.max(np.abs(part.array), initial=0, where=np.isfinite(part.array))) for part in parts)
 
 
-def _tables(block: Block, setting: Setting) -> Box:
-    """Set the matrices, those with the same rows in one table."""
-    kinds = groupby(block.matrices, key=lambda matrix: (matrix.rows, matrix.kind, len(matrix.array)))
-    first = block.matrices[0]
-    captioned = len(block.matrices) > 1 or bool(first.part) or first.given
-    tables = (_table(list(group), setting, captioned=captioned) for _, group in kinds)
+def _tables(matrices: Sequence[Matrix], setting: Setting) -> Box:
+    """Set matrices, those with the same rows in one table, but the heads of each stage by themselves."""
+
+    def alike(matrix: Matrix) -> tuple[object, ...]:
+        return matrix.rows, matrix.kind, len(matrix.array), matrix.name if matrix.part else ""
+
+    captioned = len(matrices) > 1 or bool(matrices[0].part) or matrices[0].given
+    tables = (_table(list(group), setting, captioned=captioned) for _, group in groupby(matrices, alike))
     return packed(tables, setting.width, gap=_GAP)
 
 
@@ -158,7 +171,9 @@ def _scales(block: Block, setting: Setting) -> Iterator[str]:
     matrix = block.matrices[0]
     if setting.heads_view:
         return
-    if setting.forms[matrix.name].percent and matrix.array.shape[1] > FEW and not is_drawn(matrix, setting):
+    if is_drawn(matrix, setting.terminal, full=setting.full):
+        return
+    if setting.forms[matrix.name].percent and matrix.array.shape[1] > FEW:
         yield "in %"
     compared = len(block.matrices) > 1 or matrix.array.shape[1] > FEW
     if matrix.kind is Kind.SCORES and setting.terminal.shaded and compared and not matrix.blank:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from attncli.frozen import Frozen
 from attncli.render.ink import Line, Span, cells, pad
 
 __all__ = ["Box", "beside", "indent", "packed", "stacked", "wrapped"]
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Frozen):
     """A rectangle of text.
 
     Args:
         lines: From top to bottom; those that end early are filled up when something stands beside.
+        head: How many of them are a title; what is below stands level with what is below others.
     """
 
     lines: tuple[Line, ...]
+    head: int = 0
 
     @cached_property
     def width(self) -> int:
@@ -38,14 +39,15 @@ def stacked(boxes: Iterable[Box], *, apart: int = 0) -> Box:
 
 
 def beside(boxes: Sequence[Box], *, gap: int) -> Box:
-    """Set boxes side by side, their first lines level."""
-    height = max(len(box.lines) for box in boxes)
+    """Set boxes side by side, their first lines level, and what is below their titles."""
+    head = max(box.head for box in boxes)
+    filled = [(*box.lines[: box.head], *[()] * (head - box.head), *box.lines[box.head :]) for box in boxes]
     lines: list[Line] = []
-    for i in range(height):
+    for i in range(max(map(len, filled))):
         line: Line = ()
         start = 0
-        for box in boxes:
-            line = (*pad(line, start), *(box.lines[i] if i < len(box.lines) else ()))
+        for box, column in zip(boxes, filled, strict=True):
+            line = (*pad(line, start), *(column[i] if i < len(column) else ()))
             start += box.width + gap
         lines.append(line)
     return Box(tuple(lines))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.block import setting_of
-from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
+from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.columns import Setting
 from attncli.render.digits import BLANK, suited
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
@@ -21,8 +22,7 @@ __all__ = ["Cell", "Chart", "Row", "chart_of", "charts", "document_terminal"]
 _LONGEST = 40  # cells of a label
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Frozen):
     """A number as it is written.
 
     Args:
@@ -38,8 +38,7 @@ class Cell:
     faint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Frozen):
     """A row of a chart.
 
     Args:
@@ -53,8 +52,7 @@ class Row:
     places: tuple[tuple[int, int] | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Frozen):
     """A matrix, ready to be set.
 
     Args:
@@ -72,7 +70,7 @@ class Chart:
 
 def document_terminal(terminal: Terminal) -> Terminal:
     """Return what a document is set for: every character, no folding, all colours."""
-    return Terminal(width=10**6, color="truecolor", theme=terminal.theme, palette=terminal.palette)
+    return replace(terminal, width=10**6, color="truecolor", unicode=True, interactive=True)
 
 
 def charts(block: Block, sheet: Sheet, terminal: Terminal) -> Iterator[Chart]:
@@ -132,11 +130,12 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
     if matrix.blank:
         return Cell(BLANK)
     terminal = setting.terminal
+    scale = terminal.scale or "linear"
     text = setting.forms[matrix.name](number)
     if matrix.kind is Kind.WEIGHTS:
-        color = weight_color(number, terminal.theme, terminal.palette)
-        return Cell(text, color, best=number == best, faint=number < FAINTEST)
-    return Cell(text, signed_color(number, setting.limits[matrix.name], terminal.theme))
+        color = weight_color(number, terminal.theme, terminal.palette, scale=scale)
+        return Cell(text, color, best=number == best, faint=eased(number, scale) < FAINTEST)
+    return Cell(text, signed_color(number, setting.limits[matrix.name], terminal.theme, scale=scale))
 
 
 def _row_maxima(matrix: Matrix) -> np.ndarray:

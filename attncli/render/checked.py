@@ -143,7 +143,7 @@ def _block(report: Report, block: Checked, terminal: Terminal, page: int, *, ful
         return indent(Box((head,)), 1)
     table = _tables(report, block, terminal, page - 3)
     fits = table.width <= page - 3 and (full or len(table.lines) <= 2 * _MOST_ROWS)
-    body = table if fits else _list(block, terminal, full=full)
+    body = table if fits else _list(block, terminal, page - 3, full=full)
     return indent(stacked([Box((head,)), indent(body, 2)]), 1)
 
 
@@ -213,14 +213,14 @@ def _kind(kind: str) -> str:
     return kind or "last digit"
 
 
-def _list(block: Checked, terminal: Terminal, *, full: bool) -> Box:
+def _list(block: Checked, terminal: Terminal, width: int, *, full: bool) -> Box:
     """List the numbers that are not right, where a table would be too large."""
     found = sorted(block.cells, key=lambda cell: -cell.verdict)
     shown = found if full else found[:_LISTED]
     lines: list[Line] = [_sentence(cell, terminal) for cell in shown]
     if len(found) > len(shown):
         lines.append((Span(f"and {len(found) - len(shown):,} more: --full, or --json", "faint"),))
-    return Box(tuple(lines))
+    return stacked([wrapped([line], width, hang=2) for line in lines])
 
 
 def _sentence(cell: Cell, terminal: Terminal) -> Line:

@@ -52,14 +52,16 @@ def _facts(checks: Checks) -> Iterator[str]:
         yield f"{checks.blind_rows:,} {'query sees' if checks.blind_rows == 1 else 'queries see'} no key"
     finite = checks.entropies[np.isfinite(checks.entropies)]
     if finite.size:
-        yield f"H {_entropies(finite)} bit"
+        yield f"H {_entropies(finite)}"
 
 
 def _entropies(bits: Numbers) -> str:
+    low, middle, high = map(_bits, np.quantile(bits, (0, 0.5, 1)))
+    if low == high:
+        return f"{low} bit" + " in each row" * (bits.size > 1)
     if bits.size <= _FEW_ROWS:
-        return " / ".join(map(_bits, bits))
-    low, middle, high = np.quantile(bits, (0, 0.5, 1))
-    return f"{_bits(low)} … {_bits(high)}, median {_bits(middle)}"
+        return " / ".join(map(_bits, bits)) + " bit"
+    return f"{low} … {high}, median {middle} bit"
 
 
 def _bits(number: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,8 +12,10 @@ __all__ = [
     "FAINTEST",
     "PALETTES",
     "RGB",
+    "SCALES",
     "WHITE",
     "contrast",
+    "eased",
     "ink",
     "share_color",
     "signed_color",
@@ -33,7 +36,12 @@ WHITE = RGB(255, 255, 255)
 
 Ramp = Sequence[tuple[float, RGB]]
 
-FAINTEST = 0.02  # a weight below has no colour: a table of near-zeros would glow otherwise
+FAINTEST = 0.02  # of the scale; what is less has no colour: a table of near-zeros would glow otherwise
+
+SCALES = {"linear": "", "sqrt": "∝ √{}", "log": "∝ log {} over 4 decades"}
+"""How the size of a number becomes a colour, and how that is said."""
+
+_DECADES = 4  # from the end of a logarithmic scale down to what looks like 0
 
 
 def _ramp(**stops: str) -> Ramp:
@@ -94,16 +102,34 @@ _NEGATIVE_STEPS = {
 }
 
 
-def weight_color(weight: float, theme: str, palette: str = "blues", *, stepped: bool = False) -> RGB | None:
-    """Color a weight on the fixed scale from 0 to 1; None below two percent, and for NaN.
+def eased(share: float, scale: str) -> float:
+    """Place a share of the largest on a scale of colours.
+
+    Args:
+        share: From 0 to 1.
+        scale: A name of `SCALES`. Of ``log``, what is 10⁻⁴ or less stands at 0.
+    """
+    if scale == "sqrt":
+        return math.sqrt(max(share, 0.0))
+    if scale == "log":
+        return 0.0 if share <= 0 else max(1 + math.log10(share) / _DECADES, 0.0)
+    return share
+
+
+def weight_color(
+    weight: float, theme: str, palette: str = "blues", *, scale: str = "linear", stepped: bool = False
+) -> RGB | None:
+    """Color a weight on the fixed scale from 0 to 1; None below two percent of the scale, and for NaN.
 
     Args:
         weight: The weight.
         theme: Whether the background is ``dark`` or ``light``.
         palette: A name of `PALETTES`.
+        scale: A name of `SCALES`.
         stepped: Whether only 256 colours are there.
     """
-    return share_color(weight, theme, palette, stepped=stepped) if weight >= FAINTEST else None
+    share = eased(weight, scale)
+    return share_color(share, theme, palette, stepped=stepped) if share >= FAINTEST else None
 
 
 def share_color(share: float, theme: str, palette: str = "blues", *, stepped: bool = False) -> RGB:
@@ -114,11 +140,16 @@ def share_color(share: float, theme: str, palette: str = "blues", *, stepped: bo
     return _nearest(_WEIGHT_STEPS[theme], share) if stepped else _between(_WEIGHTS[theme], share)
 
 
-def signed_color(number: float, limit: float, theme: str, *, stepped: bool = False) -> RGB | None:
-    """Color a number on a scale from −limit to limit; None when it is not a finite part of it."""
+def signed_color(
+    number: float, limit: float, theme: str, *, scale: str = "linear", stepped: bool = False
+) -> RGB | None:
+    """Color a number on a scale from −limit to limit; None when it is not a finite part of it.
+
+    Its sign chooses the hue; ``scale``, a name of `SCALES`, places its size alike on both sides of 0.
+    """
     if not limit or not abs(number) <= limit:
         return None
-    share = abs(number) / limit
+    share = eased(abs(number) / limit, scale)
     if stepped:
         return _nearest((_POSITIVE_STEPS if number >= 0 else _NEGATIVE_STEPS)[theme], share)
     return _between((_POSITIVE if number >= 0 else _NEGATIVE)[theme], share)

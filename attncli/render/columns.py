@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
-from attncli.render.colors import FAINTEST, RGB, signed_color, weight_color
+from attncli.frozen import Frozen
+from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.digits import BLANK, FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
 from attncli.render.glyphs import spell
@@ -23,8 +24,7 @@ _READ = 16  # so many keys have words beside their numbers
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(Frozen, kw_only=True):
     """How the matrices of a block are set.
 
     Args:
@@ -52,11 +52,10 @@ class Setting:
     @property
     def name_width(self) -> int:
         """Cells that the name of a row may take."""
-        return min(20, self.width // 4) if self.terminal.interactive else 40
+        return min(20, self.width // 4) if self.terminal.interactive else min(40, self.width // 2)
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Frozen):
     """One column of a table, not yet padded.
 
     Args:
@@ -90,12 +89,14 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    width = _name_width(setting.terminal, count, widest)
+    width = min(_name_width(setting.terminal, count, widest), setting.width // 3)
     head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
     gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
+    if gap == 0 and _touch(list(body.values()), widest):
+        gap = 1
     for j in chosen:
         if j is None:
-            mark = spell("⋯", setting.terminal)
+            mark = spell("⋯", setting.terminal) + " " * write.starred
             yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
             continue
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
@@ -103,6 +104,15 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
     if setting.looks and not matrix.blank and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
         yield _looks(matrix, setting)
+
+
+def _touch(body: Sequence[Sequence[Span]], widest: int) -> bool:
+    """Tell whether a star would stand against the next number, were there no space between columns."""
+    return any(
+        one.text.endswith("*") and cells(other.text) == widest
+        for left, right in pairwise(body)
+        for one, other in zip(left, right, strict=True)
+    )
 
 
 def _looks(matrix: Matrix, setting: Setting) -> Column:
@@ -140,6 +150,7 @@ class _Cells:
         self._matrix = matrix
         self._setting = setting
         self._form = setting.forms[matrix.name]
+        self._scale = setting.terminal.scale or "linear"
         self.starred = matrix.kind is Kind.WEIGHTS and setting.terminal.color is None
         self._best = self._row_maxima() if matrix.kind is Kind.WEIGHTS else None
 
@@ -158,7 +169,7 @@ class _Cells:
         return Span(text, self._role(number), bold=best, heat=self._heat(number))
 
     def _role(self, number: float) -> Role:
-        return "faint" if self._best is not None and number < FAINTEST else "plain"
+        return "faint" if self._best is not None and eased(number, self._scale) < FAINTEST else "plain"
 
     def _heat(self, number: float) -> RGB | None:
         terminal = self._setting.terminal
@@ -166,9 +177,9 @@ class _Cells:
             return None
         stepped = terminal.color == "256"
         if self._best is not None:
-            return weight_color(number, terminal.theme, terminal.palette, stepped=stepped)
+            return weight_color(number, terminal.theme, terminal.palette, scale=self._scale, stepped=stepped)
         limit = self._setting.limits[self._matrix.name]
-        return signed_color(number, limit, terminal.theme, stepped=stepped)
+        return signed_color(number, limit, terminal.theme, scale=self._scale, stepped=stepped)
 
     def _row_maxima(self) -> np.ndarray:
         """Find what each query looks at most; a row without a weight has no such key."""

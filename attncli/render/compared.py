@@ -36,7 +36,7 @@ def render_comparison(found: Comparison, terminal: Terminal) -> str:
         Span(f" against {_name(found.against, terminal)}", "faint"),
     )
     parts = [stacked([wrapped([title], page), wrapped([_headline(found, terminal)], page)])]
-    parts.append(indent(stacked([wrapped([line], page, hang=4) for line in _table(found, terminal)]), 1))
+    parts.append(indent(stacked([wrapped([line], page - 1, hang=4) for line in _table(found, terminal)]), 1))
     if found.diagnosis is not None:
         role: Role = "formula" if found.diagnosis.matches and found.diagnosis.enough else "faint"
         said: Line = (Span(spell(str(found.diagnosis), terminal), role),)

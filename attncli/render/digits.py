@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 
 __all__ = ["BLANK", "FEW", "Form", "percentages", "suited"]
@@ -23,8 +23,7 @@ _LARGE = 10.0**_LONGEST  # such a number is written so by itself, as a mask's âˆ
 _SMALL_TABLE = 64  # so many numbers are read one by one
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Frozen):
     """How numbers are written.
 
     Args:

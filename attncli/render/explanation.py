@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
 from attncli.arithmetic import EXACT, Cell, Style, asides, reads, write
 from attncli.exhibits import title_of
-from attncli.explain import Explanation, Step
+from attncli.explain import Explanation, Share, Step
+from attncli.frozen import Frozen
 from attncli.headline import facts
 from attncli.render.box import Box, indent, stacked, wrapped
 from attncli.render.digits import Form
@@ -80,8 +80,7 @@ def explanation_text(explanation: Explanation, style: Style, terminal: Terminal)
     return "".join(paint(line, terminal) + "\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pen:
+class _Pen(Frozen):
     """What every line of an explanation is written with."""
 
     explanation: Explanation
@@ -101,7 +100,9 @@ class _Pen:
         title = wrapped(items if fits else items[:2], self.width, hang=4)
         seen: set[str] = set()
         lines = [line for step in steps for line in self._lines(step, seen)]
-        widest = max(cells(name) for name, _ in lines)
+        # A longer name has a line for itself, since what is set below it would be narrow.
+        names = (cells(name) for name, _ in lines)
+        widest = max((each for each in names if each <= self.width // 2), default=0)
         set_lines = (
             wrapped(_items(name, rest, widest), self.width - 3, gap=1, hang=widest + 1)
             for name, rest in lines
@@ -120,6 +121,15 @@ class _Pen:
             (Span(label(step.cell, self.terminal), bold=True),),
             (Span(f"= {self._how(step)}"), Span("= "), number),
         )
+        if step.cell == self.explanation.cell and self.explanation.share:
+            yield (), self._share(step.value, self.explanation.share)
+
+    def _share(self, weight: float, share: Share) -> Line:
+        """Say what a weight hands on: its share of the value of its key."""
+        percent = spell(f"→ {Form(1)(100 * weight)} % of ", self.terminal)
+        numbers = (spell("⋯", self.terminal) if x is None else self.style.number(x) for x in share.numbers)
+        value = f"v({label(share.key, self.terminal)})"
+        return Span(percent + value), Span("= "), Span(f"[{' '.join(numbers)}]", bold=True)
 
     def _how(self, step: Step) -> str:
         """Write the arithmetic; a number that is only handed on by the name of where it stood."""
@@ -132,7 +142,7 @@ def _items(name: Line, rest: Line, widest: int) -> list[Line]:
     """Part a line into pieces that are not broken: the name, each term, and the number at the end."""
     items: list[Line] = [(Span(" " * (widest - cells(name))), *name)]
     first, *last = rest
-    items += [(replace(first, text=term),) for term in _terms(first.text)]
+    items += [(first._replace(text=term),) for term in _terms(first.text)]
     return [*items, tuple(last)] if last else items
 
 

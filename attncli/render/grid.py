@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
 
+from attncli.frozen import Frozen
 from attncli.render.box import Box, stacked
 from attncli.render.columns import Column, Setting, columns
 from attncli.render.elide import shown_rows
@@ -17,9 +19,10 @@ __all__ = ["grid"]
 
 _GROUP_GAP = 2
 
+T = TypeVar("T")
 
-@dataclass(frozen=True)
-class _Group:
+
+class _Group(Frozen):
     """Columns of one matrix, or as many of them as fit, under a caption."""
 
     caption: Line
@@ -71,18 +74,10 @@ def _margin(matrix: Matrix, setting: Setting) -> list[Line]:
     return [(Span(" " * (widest - cells(line))), *line, Span(" " * apart)) for line in lines]
 
 
-def _folds(groups: Sequence[_Group], width: int) -> Iterator[list[_Group]]:
-    """Break groups into as many tables as the width asks for, within a group only when it must be."""
-    fold: list[_Group] = []
-    for group in groups:
-        taken = sum(each.width + _GROUP_GAP for each in fold)
-        if fold and taken + group.width > width:
-            yield fold
-            fold = []
-        *full, last = _split(_without_spares(group, width), width)
-        yield from ([part] for part in full)
-        fold.append(last)
-    yield fold
+def _folds(groups: Sequence[_Group], width: int) -> list[list[_Group]]:
+    """Break groups into as few tables as the width allows, within a group only when it must be."""
+    parts = [part for group in groups for part in _split(_without_spares(group, width), width)]
+    return _evenly(parts, [part.width + _GROUP_GAP for part in parts], width + _GROUP_GAP)
 
 
 def _without_spares(group: _Group, width: int) -> _Group:
@@ -93,12 +88,33 @@ def _without_spares(group: _Group, width: int) -> _Group:
 
 
 def _split(group: _Group, width: int) -> list[_Group]:
-    parts: list[list[Column]] = [[]]
-    for column in group.columns:
-        if parts[-1] and sum(each.width for each in parts[-1]) + column.width > width:
-            parts.append([])
-        parts[-1].append(column)
-    return [replace(group, columns=tuple(part)) for part in parts]
+    runs = _evenly(group.columns, [column.width for column in group.columns], width)
+    return [replace(group, columns=tuple(run)) for run in runs]
+
+
+def _evenly(items: Sequence[T], widths: Sequence[int], room: int) -> list[list[T]]:
+    """Break items into as few runs as fit into the room, and those about as wide as each other.
+
+    So nothing stands in a table of its own because it alone found no room.
+    """
+    runs = _runs(items, widths, room)
+    for narrower in range(-(-sum(widths) // len(runs)), room):
+        if len(evener := _runs(items, widths, narrower)) == len(runs):
+            return evener
+    return runs
+
+
+def _runs(items: Sequence[T], widths: Sequence[int], room: int) -> list[list[T]]:
+    """Break items into runs, each as long as fits; one that is too wide by itself stays whole."""
+    runs: list[list[T]] = [[]]
+    taken = 0
+    for item, width in zip(items, widths, strict=True):
+        if runs[-1] and taken + width > room:
+            runs.append([])
+            taken = 0
+        runs[-1].append(item)
+        taken += width
+    return runs
 
 
 def _table(margin: Sequence[Line], groups: Sequence[_Group]) -> Box:
@@ -135,9 +151,8 @@ def _heads(group: _Group, level: int) -> Line:
 
 
 def _row(group: _Group, i: int) -> Line:
-    return tuple(
-        replace(column.cells[i], text=_right(column.cells[i].text, column.width)) for column in group.columns
-    )
+    row = ((column.cells[i], column.width) for column in group.columns)
+    return tuple(cell._replace(text=_right(cell.text, width)) for cell, width in row)
 
 
 def _right(text: str, width: int) -> str:

@@ -1,49 +1,73 @@
-"""Weights that are drawn: large matrices, and all heads side by side."""
+"""Matrices that are drawn: large ones, and all heads side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 
-from attncli.render.box import Box, packed, stacked, wrapped
+from attncli.render.box import Box, indent, packed, stacked, wrapped
 from attncli.render.columns import Setting
+from attncli.render.digits import Form
 from attncli.render.glyphs import spell
-from attncli.render.ink import Span
-from attncli.render.picture import Picture, legend, pooled
+from attncli.render.ink import Line, Span
+from attncli.render.picture import Picture, pooled
+from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix
 
-__all__ = ["LARGE", "heads", "is_drawn", "pictures"]
+__all__ = ["LARGE", "OUT", "draw", "heads", "is_drawn", "pictures"]
 
 LARGE = 64
-"""So many rows are drawn one by one; of more, squares are."""
+"""So many rows of weights are drawn one by one; of more, squares are."""
+
+OUT = 2
+"""Cells by which the positions beside a picture stand out to the left of all else."""
 
 _NUMBERS = 16  # rows or columns that are still written as numbers
 _SMALL = 24  # rows, or squares, of a head among others
+_SCORES = 32  # squares of scores: two pictures stand side by side in 80 columns, three in 120
 _MARGIN = 6  # cells for the positions at the left
 _GAP = 4
+_LITTLE_GAP = 2
 
 
-def is_drawn(matrix: Matrix, setting: Setting) -> bool:
-    """Tell whether a matrix is a picture rather than a table: large weights, where there are colours."""
-    terminal = setting.terminal
-    drawable = (
-        matrix.kind is Kind.WEIGHTS
-        and terminal.shaded
-        and terminal.unicode
-        and not (setting.full or matrix.blank)
-    )
-    return drawable and max(matrix.array.shape) > _NUMBERS
+def is_drawn(matrix: Matrix, terminal: Terminal, *, full: bool) -> bool:
+    """Tell whether a matrix is a picture rather than a table: a large one, where there are colours."""
+    drawable = matrix.kind is not Kind.VECTORS and terminal.shaded and terminal.unicode
+    return drawable and not full and not matrix.blank and max(matrix.array.shape) > _NUMBERS
+
+
+def draw(matrix: Matrix, limit: float, most: int = LARGE) -> Picture:
+    """Make the picture of a matrix; signed numbers, which take less room, are on a scale up to a limit."""
+    if matrix.kind is Kind.WEIGHTS:
+        return pooled(matrix, most)
+    return pooled(matrix, min(most, _SCORES), limit)
 
 
 def pictures(matrices: Sequence[Matrix], setting: Setting) -> Box:
     """Draw matrices, side by side where there is room."""
-    drawn = [pooled(matrix, min(LARGE, setting.width - _MARGIN)) for matrix in matrices]
+    named = len({matrix.name for matrix in matrices}) > 1 or matrices[0].given
+    groups = groupby(matrices, key=lambda matrix: matrix.name)
+    boxes = (_alike(list(group), setting, named=named) for _, group in groups)
+    return packed(boxes, setting.width, gap=_GAP)
+
+
+def _alike(matrices: Sequence[Matrix], setting: Setting, *, named: bool) -> Box:
+    """Draw matrices that share a scale, under one legend."""
+    most = min(LARGE, setting.width - _MARGIN)
+    drawn = [draw(matrix, setting.limits[matrix.name], most) for matrix in matrices]
+    names = (_name(_caption(m, named=named), p, setting) for m, p in zip(matrices, drawn, strict=True))
     boxes = (
-        stacked([_name(matrix, spell(_side(picture), setting.terminal)), picture.box(setting.terminal)])
-        for matrix, picture in zip(matrices, drawn, strict=True)
+        stacked([indent(name, OUT), picture.box(setting.terminal)])
+        for name, picture in zip(names, drawn, strict=True)
     )
-    return stacked([_scale(setting), packed(boxes, setting.width, gap=_GAP), Box(((),))])
+    legend = _legend(matrices, drawn[0], setting)
+    return stacked([indent(legend, OUT), packed(boxes, setting.width, gap=_GAP)])
+
+
+def _caption(matrix: Matrix, *, named: bool) -> str:
+    return " ".join(filter(None, (matrix.symbol * named, matrix.part, "given" * matrix.given)))
 
 
 def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
@@ -53,30 +77,43 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     boxes = (
         stacked(
             [
-                _name(matrix, spell(_spread(matrix) + _side(picture), setting.terminal)),
+                _name(matrix.part, picture, setting, _spread(matrix)),
                 picture.box(setting.terminal, wide=wide, ticks=False),
             ]
         )
         for matrix, picture in zip(matrices, drawn, strict=True)
     )
-    return stacked([_scale(setting), packed(boxes, setting.width, gap=_GAP)])
+    return stacked([_legend(matrices, drawn[0], setting), packed(boxes, setting.width, gap=_LITTLE_GAP)])
 
 
-def _name(matrix: Matrix, rest: str = "") -> Box:
-    line = tuple(span for span in (Span(matrix.part, bold=True), Span(rest, "faint")) if span.text)
-    return Box((line,)) if line else Box(())
-
-
-def _side(picture: Picture) -> str:
-    return f"  max of each {picture.side}×{picture.side}" if picture.side > 1 else ""
+def _name(caption: str, picture: Picture, setting: Setting, more: str = "") -> Box:
+    """Say what a picture is of, and what its squares stand for."""
+    rest = (Span(spell(text, setting.terminal), "faint") for text in (more, picture.squares()))
+    return wrapped([(span,) for span in (Span(caption, bold=True), *rest) if span.text], setting.width)
 
 
 def _spread(matrix: Matrix) -> str:
     weights = np.nan_to_num(matrix.array)
     bits = -(weights * np.log2(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-    return f"  H {bits.mean():.2f} bit"
+    return f"H {bits.mean():.2f} bit"
 
 
-def _scale(setting: Setting) -> Box:
-    said = (Span(spell("shade ∝ √weight · blank is masked", setting.terminal), "faint"),)
-    return wrapped([legend(setting.terminal), said], setting.width)
+def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting) -> Box:
+    """Show the colours between the ends of the scale, and say what they do not show."""
+    terminal = setting.terminal
+    low, high = _ends(picture, setting.forms[matrices[0].name], terminal)
+    scale: Line = (Span(f"{low} ", "faint"), *picture.legend(terminal), Span(f" {high}", "faint"))
+    if picture.limit is not None:  # the step's formula says what is masked, the sheet's head how it is drawn
+        return Box((scale,))
+    masked = any(matrix.hidden is not None for matrix in matrices)
+    said = [picture.scale_said(terminal), "blank is masked" if masked else ""]
+    text = spell(" · ".join(filter(None, said)), terminal)
+    return wrapped([scale, *([(Span(text, "faint"),)] if text else [])], setting.width)
+
+
+def _ends(picture: Picture, form: Form, terminal: Terminal) -> Iterator[str]:
+    """Write the numbers at the ends of the scale."""
+    if picture.limit is None:
+        yield from ("0.0001" if terminal.scale == "log" else "0", "1")
+    else:
+        yield from (spell(form(end), terminal) for end in (-picture.limit, picture.limit))

@@ -5,8 +5,7 @@ The one module that Rich is used in: for the width of characters and the codes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
 from rich.color import Color, ColorSystem
@@ -20,8 +19,7 @@ __all__ = ["Line", "Role", "Span", "cells", "cut", "pad", "paint"]
 Role = Literal["plain", "faint", "formula", "badge", "good", "bad"]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A piece of a line.
 
     Args:
@@ -54,15 +52,14 @@ _ROLES: dict[str, dict[Role, Style]] = {
         "good": Style(color="#3b7a00"),
         "bad": Style(color="#b3261e", bold=True),
     },
-    # Sixteen colours are the reader's own, chosen to suit their background.
-    "16": {
-        "faint": Style(dim=True),
-        "formula": Style(color="cyan"),
-        "good": Style(color="green"),
-        "bad": Style(color="red", bold=True),
-    },
+    # Sixteen colours are the reader's own, and so is the background, which few terminals tell: cyan and
+    # green vanish on white, blue on black. What can be read on both is red, and letters without a colour.
+    "16": {"faint": Style(dim=True), "good": Style(bold=True), "bad": Style(color="red", bold=True)},
+    # The console of Linux has no dim letters: it writes them in a grey that is hard to read on black.
+    "8": {"good": Style(bold=True), "bad": Style(color="red", bold=True)},
 }
 _SYSTEMS = {
+    "8": ColorSystem.STANDARD,
     "16": ColorSystem.STANDARD,
     "256": ColorSystem.EIGHT_BIT,
     "truecolor": ColorSystem.TRUECOLOR,
@@ -105,12 +102,12 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
         spans.pop()
     if spans and not spans[-1].heat and spans[-1].role != "badge":
         last = spans[-1]
-        spans[-1] = replace(last, text=last.text.rstrip(" "))
+        spans[-1] = last._replace(text=last.text.rstrip(" "))
     return spans
 
 
 def _style(span: Span, terminal: Terminal) -> Style:
-    styles = _ROLES["16" if terminal.color == "16" else terminal.theme]
+    styles = _ROLES.get(terminal.color or "") or _ROLES[terminal.theme]
     if span.role == "badge":
         return Style(bold=True, reverse=True)
     style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from attncli.frozen import Frozen
 from attncli.render.digits import FEW
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import cut
@@ -13,8 +13,7 @@ from attncli.render.terminal import Terminal
 __all__ = ["Names", "names"]
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Frozen):
     """Names along one axis.
 
     Args:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from attncli.render.chart import Cell, Chart, charts, document_terminal
 from attncli.render.colors import WHITE, ink
+from attncli.render.picture import scale_said
 from attncli.render.terminal import Terminal
 from attncli.sheet import Sheet
 from attncli.text import visible
@@ -41,6 +42,7 @@ _ESCAPES = {
     "τ": r"\ensuremath{\tau}",
     "θ": r"\ensuremath{\theta}",
     "±": r"\ensuremath{\pm}",
+    "∝": r"\ensuremath{\propto}",
     "␣": r"\textvisiblespace{}",
     "⏎": r"\ensuremath{\hookleftarrow}",
     "⇥": r"\ensuremath{\mapsto}",
@@ -56,6 +58,8 @@ def render_latex(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
     """Write a sheet as LaTeX, to be put into a document as it stands."""
     page = document_terminal(terminal)
     yield _PREAMBLE
+    if scale := scale_said(page.scale or "linear", page):
+        yield f"\n{_text(scale)}\\par\n"
     for number, block in enumerate(sheet.blocks, 1):
         parts = (block.title, *block.formulas, block.shape, *block.remarks)
         heading = r"\quad ".join(_text(part) for part in parts if part)

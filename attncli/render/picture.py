@@ -1,38 +1,81 @@
-"""Weights as a picture: a cell for each pair of query and key, or for the largest of a square of them."""
+"""A matrix as a picture: a cell for each pair of query and key, or for the largest of a square of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.box import Box
-from attncli.render.colors import RGB, share_color
+from attncli.render.colors import RGB, SCALES, eased, share_color, signed_color
 from attncli.render.ink import Line, Span, cells, pad
 from attncli.render.terminal import Terminal
 from attncli.sheet import Matrix, Numbers
 
-__all__ = ["Picture", "legend", "pooled"]
+__all__ = ["OF_WEIGHTS", "Picture", "pooled", "scale_said"]
+
+OF_WEIGHTS = "sqrt"
+"""The scale of weights, which are small where there are many: by their roots they are still told apart."""
 
 _TICK = 8  # squares from one position that is written to the next
 _SHADES = {True: " ░▒▓█", False: " .:+#"}  # by whether there is more than ASCII
+_LEGEND = 12  # cells
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Weights that are drawn rather than written.
+class Picture(Frozen):
+    """Numbers that are drawn rather than written.
 
     Args:
-        shares: The largest weight of each square; NaN where all of it is masked.
+        numbers: The largest of each square, or of signed ones the one that is furthest from 0; NaN
+            where all of it is masked.
         side: Queries, and keys, in a square.
         start: Position of the first query and of the first key.
+        limit: The end of the scale on both sides of 0; None where the numbers are shares of 1.
     """
 
-    shares: Numbers
+    numbers: Numbers
     side: int
     start: tuple[int, int] = (0, 0)
+    limit: float | None = None
+
+    @property
+    def margin(self) -> int:
+        """Cells that the positions at the left take."""
+        last = (len(self.numbers) - 1) // _TICK * _TICK
+        return len(str(self.start[0] + last * self.side)) + 1
+
+    def color(self, number: float, terminal: Terminal) -> RGB | None:
+        """Color a number by its place on the scale; None for NaN."""
+        if math.isnan(number):
+            return None
+        stepped, scale = terminal.color == "256", self._scale(terminal)
+        if self.limit is not None:
+            return signed_color(number, self.limit, terminal.theme, scale=scale, stepped=stepped)
+        return share_color(eased(number, scale), terminal.theme, terminal.palette, stepped=stepped)
+
+    def _scale(self, terminal: Terminal) -> str:
+        return terminal.scale or (OF_WEIGHTS if self.limit is None else "linear")
+
+    def squares(self) -> str:
+        """Say what a square stands for; nothing where it is one number."""
+        what = "max" if self.limit is None else "furthest from 0"
+        return f"{what} of each {self.side}×{self.side}" if self.side > 1 else ""
+
+    def scale_said(self, terminal: Terminal) -> str:
+        """Say how the size of a number became its colour, or shade."""
+        return scale_said(self._scale(terminal), terminal, "weight" if self.limit is None else "|x|")
+
+    def legend(self, terminal: Terminal) -> Line:
+        """Show the colours, or shades, from one end of the scale to the other."""
+        if not terminal.shaded:
+            return (Span(_SHADES[terminal.unicode]),)
+        plain = replace(terminal, scale="linear")
+        low, high = (0.0, 1.0) if self.limit is None else (-self.limit, self.limit)
+        evenly = np.linspace(low, high, _LEGEND)
+        return tuple(Span(" ", heat=self.color(float(number), plain)) for number in evenly)
 
     def box(self, terminal: Terminal, *, wide: int = 1, ticks: bool = True) -> Box:
         """Draw the picture.
@@ -47,18 +90,18 @@ class Picture:
         if not ticks:
             return Box(tuple(body))
         rows = 2 if terminal.shaded else 1
-        margin = [self._tick(0, i * rows, step=_TICK) for i in range(len(body))]
-        widest = max(map(len, margin))
+        margin = (self._tick(0, i * rows, step=_TICK) for i in range(len(body)))
         lines = (
-            (Span(f"{mark:>{widest}} ", "faint"), *line) for mark, line in zip(margin, body, strict=True)
+            (Span(f"{mark:>{self.margin - 1}} ", "faint"), *line)
+            for mark, line in zip(margin, body, strict=True)
         )
-        return Box(((Span(" " * (widest + 1)), *self._top(wide)), *lines))
+        return Box(((Span(" " * self.margin), *self._top(wide)), *lines))
 
     def _tick(self, axis: int, i: int, *, step: int) -> str:
         return str(self.start[axis] + i * self.side) if i % step == 0 else ""
 
     def _top(self, wide: int) -> Line:
-        columns = self.shares.shape[1]
+        columns = self.numbers.shape[1]
         longest = len(str(self.start[1] + columns * self.side))
         step = _TICK * math.ceil((longest + 1) / (_TICK * wide))
         line: Line = ()
@@ -69,18 +112,19 @@ class Picture:
         return line
 
     def _halves(self, terminal: Terminal, wide: int) -> Iterator[Line]:
-        for i in range(0, len(self.shares), 2):
-            below = self.shares[i + 1] if i + 1 < len(self.shares) else np.full(self.shares.shape[1], np.nan)
+        nothing = np.full(self.numbers.shape[1], np.nan)
+        for i in range(0, len(self.numbers), 2):
+            below = self.numbers[i + 1] if i + 1 < len(self.numbers) else nothing
             yield tuple(
-                _half(_color(float(a), terminal), _color(float(b), terminal), wide)
-                for a, b in zip(self.shares[i], below, strict=True)
+                _half(self.color(float(a), terminal), self.color(float(b), terminal), wide)
+                for a, b in zip(self.numbers[i], below, strict=True)
             )
 
     def _shaded(self, terminal: Terminal, wide: int) -> Iterator[Line]:
-        shades = _SHADES[terminal.unicode]
-        steps = np.ceil(np.sqrt(np.nan_to_num(self.shares)) * (len(shades) - 1))
-        for row in np.clip(steps, 0, len(shades) - 1).astype(int):
-            yield (Span("".join(shades[step] * wide for step in row)),)
+        shades, scale = _SHADES[terminal.unicode], self._scale(terminal)
+        for row in np.clip(np.nan_to_num(self.numbers), 0, 1):
+            steps = (math.ceil(eased(float(share), scale) * (len(shades) - 1)) for share in row)
+            yield (Span("".join(shades[step] * wide for step in steps)),)
 
 
 def _half(upper: RGB | None, lower: RGB | None, wide: int) -> Span:
@@ -89,31 +133,31 @@ def _half(upper: RGB | None, lower: RGB | None, wide: int) -> Span:
     return Span("▀" * wide, front=upper, heat=lower)
 
 
-def _color(share: float, terminal: Terminal) -> RGB | None:
-    """Color a weight by its square root, by which small ones are still told apart."""
-    if math.isnan(share):
-        return None
-    stepped = terminal.color == "256"
-    return share_color(math.sqrt(max(share, 0.0)), terminal.theme, terminal.palette, stepped=stepped)
+def scale_said(scale: str, terminal: Terminal, what: str = "|x|") -> str:
+    """Say how the size of a number becomes its colour, or shade; nothing where it simply does."""
+    said = SCALES[scale].format(what)
+    return said and f"{'colour' if terminal.shaded else 'shade'} {said}"
 
 
-def pooled(matrix: Matrix, most: int) -> Picture:
-    """Shrink a matrix to at most so many rows and columns, each square to the largest weight in it."""
-    shares = np.where(np.isfinite(matrix.array), matrix.array, np.nan)
+def pooled(matrix: Matrix, most: int, limit: float | None = None) -> Picture:
+    """Shrink a matrix to at most so many rows and columns.
+
+    Args:
+        matrix: What to shrink.
+        most: Squares along the longer side.
+        limit: The end of the scale of signed numbers; None takes them for shares of 1.
+    """
+    numbers = np.where(np.isfinite(matrix.array), matrix.array, np.nan)
     if matrix.hidden is not None:
-        shares = np.where(matrix.hidden, np.nan, shares)
-    side = math.ceil(max(shares.shape) / most)
-    spare = [(0, -size % side) for size in shares.shape]
-    rows, columns = (math.ceil(size / side) for size in shares.shape)
-    squares = np.pad(shares, spare, constant_values=np.nan).reshape(rows, side, columns, side)
-    filled = np.where(np.isnan(squares), -np.inf, squares).max(axis=(1, 3))
-    return Picture(np.where(filled == -np.inf, np.nan, filled), side, (matrix.first_row, matrix.first_column))
-
-
-def legend(terminal: Terminal) -> Line:
-    """Show which colours, or shades, stand for how much."""
-    if terminal.shaded:
-        scale = tuple(Span(" ", heat=_color((i / 11) ** 2, terminal)) for i in range(12))
-    else:
-        scale = (Span(_SHADES[terminal.unicode]),)
-    return (Span("0 ", "faint"), *scale, Span(" 1", "faint"))
+        numbers = np.where(matrix.hidden, np.nan, numbers)
+    side = math.ceil(max(numbers.shape) / most)
+    spare = [(0, -size % side) for size in numbers.shape]
+    rows, columns = (math.ceil(size / side) for size in numbers.shape)
+    squares = np.pad(numbers, spare, constant_values=np.nan).reshape(rows, side, columns, side)
+    start = (matrix.first_row, matrix.first_column)
+    missing = np.isnan(squares)
+    shown = high = np.where(missing, -np.inf, squares).max(axis=(1, 3))
+    if limit is not None:
+        low = np.where(missing, np.inf, squares).min(axis=(1, 3))
+        shown = np.where(high >= -low, high, low)
+    return Picture(np.where(missing.all(axis=(1, 3)), np.nan, shown), side, start, limit)

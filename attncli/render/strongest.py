@@ -16,6 +16,7 @@ __all__ = ["habits", "strongest"]
 
 _MANY = 5
 _LABEL = 16
+_RANK = "rank in row"
 
 
 def strongest(matrix: Matrix, setting: Setting) -> Box:
@@ -71,11 +72,22 @@ def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line
         )
         for i, j in pairs
     ]
-    wide = [max(cells(pair[side]) for pair in names) for side in (0, 1)]
+    wide = [max(cells(pair[side]) for pair in (("q", "k"), *names)) for side in (0, 1)]
+
+    def line(query: str, key: str) -> str:
+        return " " * (wide[0] - cells(query)) + f"{query} {arrow} {key}" + " " * (wide[1] - cells(key))
+
+    yield (Span(f"{line('q', 'k')}  weight  {_RANK}", "faint"),)
     for (i, j), (query, key) in zip(pairs, names, strict=True):
-        left = " " * (wide[0] - cells(query)) + query
-        right = key + " " * (wide[1] - cells(key))
-        yield (Span(f"{left} {arrow} {right}  "), Span(f"{100 * weights[i, j]:.1f}%", bold=True))
+        weight = f"{100 * weights[i, j]:.1f}%"
+        rank = Span(f"  {_rank(matrix, i, j):>{len(_RANK)}}", "faint")
+        yield (Span(line(query, key)), Span(f"{weight:>8}", bold=True), rank)
+
+
+def _rank(matrix: Matrix, i: int, j: int) -> int:
+    """Count from 1, over all keys that the query sees, from the largest weight."""
+    row = np.nan_to_num(matrix.array[i])
+    return 1 + int((row > row[j]).sum())
 
 
 def _name(i: int, start: int, labels: tuple[str, ...], setting: Setting) -> str:

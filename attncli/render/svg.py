@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from xml.sax.saxutils import escape
 
 import numpy as np
 
+from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.chart import Cell, Chart, chart_of, document_terminal
 from attncli.render.checks import check_line
-from attncli.render.colors import RGB, ink, share_color
+from attncli.render.colors import RGB, ink
+from attncli.render.columns import Setting
+from attncli.render.heads import draw, is_drawn
 from attncli.render.ink import cells
-from attncli.render.picture import Picture, pooled
+from attncli.render.picture import OF_WEIGHTS, scale_said
 from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Kind, Matrix, Sheet
 from attncli.text import visible
@@ -29,12 +30,9 @@ _FONTS = "ui-monospace,Menlo,Consolas,'DejaVu Sans Mono','Noto Sans Mono CJK SC'
 _SIZE, _COLUMN, _ROW = 13, 7.9, 20  # pixels: of the font, of a character and of a row
 _SQUARE, _SMALL = 6, 150  # pixels of a weight without its number, and of a picture of few of them
 _WIDTH, _EDGE, _GAP = 960, 16, 28
-_NUMBERS = 16  # rows or columns up to which numbers are written
-_LARGE = 64  # rows up to which each has its square
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
+class _Drawing(Frozen):
     """A part of the page: its size in pixels, and its elements with a corner at (0, 0)."""
 
     width: float
@@ -61,9 +59,10 @@ def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
 
 
 def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
-    yield _line([(sheet.title, "b"), (sheet.formula, ""), (" · ".join(sheet.facts), "f")])
+    said = " · ".join(filter(None, (*sheet.facts, scale_said(page.scale or "linear", page))))
+    yield _line([(sheet.title, "b"), (sheet.formula, ""), (said, "f")])
     for number, block in enumerate(sheet.blocks, 1):
-        facts = [(part, "f") for part in (block.shape, *block.remarks) if part]
+        facts = [(part, "f") for part in (block.shape, *block.remarks, _scale(block, sheet, page)) if part]
         yield _line([(f"{number} {block.title}", "b"), *((f, "") for f in block.formulas), *facts])
         yield _flow(list(_matrices(block, sheet, page)))
     if sheet.elided:
@@ -72,18 +71,21 @@ def _parts(sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
         yield _line([("".join(s.text for s in item), "f") for item in check_line(sheet.checks, page)])
 
 
+def _scale(block: Block, sheet: Sheet, page: Terminal) -> str:
+    """Say how weights are drawn, where the head of the page does not."""
+    drawn = any(m.kind is Kind.WEIGHTS and is_drawn(m, page, full=sheet.full) for m in block.matrices)
+    said = page.scale is None and (drawn or block.heads)
+    return f"pictures: {scale_said(OF_WEIGHTS, page, 'weight')}" if said else ""
+
+
 def _matrices(block: Block, sheet: Sheet, page: Terminal) -> Iterator[_Drawing]:
     setting = setting_of(block, sheet, page, page.width)
     for matrix in block.matrices:
-        if (
-            matrix.kind is Kind.WEIGHTS
-            and max(matrix.array.shape) > _NUMBERS
-            and not (sheet.full or matrix.blank)
-        ):
-            yield _squares(matrix, page)
+        if is_drawn(matrix, page, full=sheet.full):
+            yield _squares(matrix, setting)
         else:
             yield _table(chart_of(matrix, setting), matrix)
-    yield from (_squares(matrix, page) for matrix in block.heads)
+    yield from (_squares(matrix, setting) for matrix in block.heads)
 
 
 def _flow(drawings: Sequence[_Drawing]) -> _Drawing:
@@ -132,24 +134,20 @@ def _cell(cell: Cell, x: float, y: float, width: float, named: str) -> str:
     return f"<g>{named}{back}{text}</g>" if named else back + text
 
 
-def _squares(matrix: Matrix, page: Terminal) -> _Drawing:
-    """Draw weights without numbers, the largest of each square where there are very many."""
-    picture = pooled(matrix, _LARGE)
-    size = max(_SQUARE, _SMALL // max(picture.shares.shape))
-    body = [_label(0, 14, f"{matrix.symbol} {matrix.part}".strip() + _said(picture), "b")]
-    for (i, j), share in np.ndenumerate(picture.shares):
-        if not np.isnan(share):
-            color = share_color(math.sqrt(max(float(share), 0.0)), page.theme, page.palette)
-            named = (
-                _title(matrix, i * picture.side, j * picture.side, float(share)) if picture.side == 1 else ""
-            )
+def _squares(matrix: Matrix, setting: Setting) -> _Drawing:
+    """Draw a matrix without numbers, the largest of each square where there are very many."""
+    picture = draw(matrix, setting.limits.get(matrix.name, 0.0))
+    size = max(_SQUARE, _SMALL // max(picture.numbers.shape))
+    ends = "" if picture.limit is None else f"±{setting.forms[matrix.name](picture.limit)}"
+    said = " · ".join(filter(None, (f"{matrix.symbol} {matrix.part}".strip(), ends, picture.squares())))
+    body = [_label(0, 14, said, "b")]
+    for (i, j), number in np.ndenumerate(picture.numbers):
+        color = picture.color(float(number), setting.terminal)
+        if color is not None:
+            named = _title(matrix, i, j, float(number)) if picture.side == 1 else ""
             body.append(_rectangle((j * size, _ROW + i * size), (size, size), color, named))
-    rows, columns = picture.shares.shape
-    return _Drawing(columns * size, _ROW + rows * size, "".join(body))
-
-
-def _said(picture: Picture) -> str:
-    return f"  max of each {picture.side}×{picture.side}" if picture.side > 1 else ""
+    rows, columns = picture.numbers.shape
+    return _Drawing(max(columns * size, cells(said) * _COLUMN), _ROW + rows * size, "".join(body))
 
 
 def _name(matrix: Matrix, place: tuple[int, int]) -> str:

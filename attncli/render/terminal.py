@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from attncli.frozen import Frozen
 
 __all__ = ["Terminal"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Terminal:
+class Terminal(Frozen, kw_only=True):
     """Where a rendered text goes.
 
     Args:
@@ -19,14 +19,16 @@ class Terminal:
         interactive: Whether a person sits in front of it; a pipe gets signs that programs read.
         theme: Whether its background is dark or light.
         palette: Colours of weights.
+        scale: How the size of a number becomes a colour; None is linear, but √ in pictures of weights.
     """
 
     width: int = 80
-    color: Literal["16", "256", "truecolor"] | None = None
+    color: Literal["8", "16", "256", "truecolor"] | None = None
     unicode: bool = True
     interactive: bool = True
     theme: Literal["dark", "light"] = "dark"
     palette: str = "blues"
+    scale: str | None = None
 
     @property
     def shaded(self) -> bool:

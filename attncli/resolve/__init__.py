@@ -6,9 +6,9 @@ Each array that does not fit names itself, its shape and the shape that would.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from attncli.core.inputs import Inputs
+from attncli.frozen import Frozen
 from attncli.problem import Problem
 from attncli.resolve.bias import bias
 from attncli.resolve.cache import cache
@@ -29,8 +29,7 @@ from attncli.resolve.weighing import weighing
 __all__ = ["Resolved", "resolve"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resolved:
+class Resolved(Frozen, kw_only=True):
     """A problem that can be computed.
 
     Args:

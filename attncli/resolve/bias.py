@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attncli.core.positions import alibi, alibi_slopes, t5_bias
-from attncli.errors import InputError, Path
+from attncli.errors import InputError, Path, cell_name
 from attncli.problem import T5, Alibi, Mask, Variant
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, Numbers, counted, real
@@ -85,9 +85,10 @@ def _alibi(draft: Draft, rule: Alibi, path: Path) -> Positional:
     heads = draft.values["num_heads"]
     slopes = alibi_slopes(heads, rule.slopes) if isinstance(rule.slopes, str) else list(rule.slopes)
     if len(slopes) != heads:
+        path = (*path, "alibi", "slopes")
         raise InputError(
-            f"bias.alibi.slopes has {counted(len(slopes), 'number')} for {counted(heads, 'head')}",
-            path=(*path, "alibi", "slopes"),
+            f"{cell_name(path)} has {counted(len(slopes), 'number')} for {counted(heads, 'head')}",
+            path=path,
             fix="give one slope per head",
         )
     return partial(alibi, np.asarray(slopes, dtype=np.float64), form=rule.form)
@@ -97,11 +98,15 @@ def _t5(draft: Draft, rule: T5, path: Path) -> Positional:
     heads = draft.values["num_heads"]
     table = rule.table
     if table is None:
-        raise InputError("bias.t5 needs a table: one row per bucket, one column per head", path=path)
+        raise InputError(
+            f"{cell_name((*path, 't5'))} needs a table: one row per bucket, one column per head", path=path
+        )
+    path = (*path, "t5")
     if table.ndim != 2 or table.shape[1] != heads or rule.buckets not in (None, table.shape[0]):  # noqa: PLR2004
         raise InputError(
-            f"bias.t5.table is {say_shape(table)}, where {rule.buckets or 'buckets'}×{heads} is expected",
-            path=(*path, "t5", "table"),
+            f"{cell_name((*path, 'table'))} is {say_shape(table)}, "
+            f"where {rule.buckets or 'buckets'}×{heads} is expected",
+            path=(*path, "table"),
             context="one row per bucket, one column per head",
         )
     _spread(rule, table.shape[0], path)
@@ -113,13 +118,13 @@ def _spread(rule: T5, buckets: int, path: Path) -> None:
     exact = buckets // (4 if rule.bidirectional else 2)
     if not exact:
         raise InputError(
-            f"bias.t5.table has {counted(buckets, 'row')}, too few to tell near from far",
-            path=(*path, "t5", "table"),
+            f"{cell_name((*path, 'table'))} has {counted(buckets, 'row')}, too few to tell near from far",
+            path=(*path, "table"),
             fix="give at least 4 buckets, or 2 with bidirectional: false",
         )
     if rule.max_distance <= exact:
         raise InputError(
-            f"bias.t5.max_distance is {rule.max_distance}, and must be more than {exact}: so many "
-            "distances have a bucket each",
-            path=(*path, "t5", "max_distance"),
+            f"{cell_name((*path, 'max_distance'))} is {rule.max_distance}, and must be more than {exact}: "
+            "so many distances have a bucket each",
+            path=(*path, "max_distance"),
         )

@@ -13,6 +13,7 @@ from attncli.problem import Mask, Problem, Variant
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, Numbers
 from attncli.resolve.layouts import say_shape
+from attncli.resolve.presets import is_said
 from attncli.trace import Value
 
 __all__ = ["first_query", "mask_inputs", "truth"]
@@ -28,6 +29,7 @@ def mask_inputs(draft: Draft, begin: str) -> None:
     """
     problem, mask = draft.problem, draft.problem.mask
     if mask is None:
+        _note_unused(draft, begin)
         return
     if begin == "masked":
         raise InputError(
@@ -41,6 +43,14 @@ def mask_inputs(draft: Draft, begin: str) -> None:
     if mask.query_padding is not None:
         rows = _per_item("query_padding", mask.query_padding, "query", draft)
         draft.values["real_queries"] = Value(np.swapaxes(rows, -1, -2), "real")
+
+
+def _note_unused(draft: Draft, begin: str) -> None:
+    """Say which keys wait for a mask; scores that come masked may hide all keys of a query, too."""
+    waiting = ("mask_fill",) if begin == "masked" else ("mask_fill", "fully_masked")
+    unused = [name for name in waiting if is_said(draft.problem, name)]
+    if unused:
+        draft.notes.append(f"there is no mask for {' and '.join(unused)} to act on")
 
 
 def _rules(draft: Draft, mask: Mask) -> Rules | None:

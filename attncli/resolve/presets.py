@@ -11,7 +11,7 @@ import numpy as np
 from attncli.presets import BY_CACHE, PRESETS
 from attncli.problem import Mask, Problem
 
-__all__ = ["expanded"]
+__all__ = ["expanded", "is_said"]
 
 _WEIGHTS = ("W_Q", "W_K", "W_V", "W_QKV", "W_O")
 
@@ -42,11 +42,11 @@ def _settings(p: Problem, preset: Mapping[str, Any]) -> Iterator[tuple[str, Any]
             yield _diagonal(p) if value == BY_CACHE else (dotted, value)
         elif dotted == "weight_layout":
             yield dotted, _layouts(p, value)
-        elif not _is_said(p, dotted):
+        elif not is_said(p, dotted):
             yield dotted, value
 
 
-def _is_said(p: Problem, dotted: str) -> bool:
+def is_said(p: Problem, dotted: str) -> bool:
     """Tell whether the problem says a key itself, be it what holds anyway."""
     outer, _, inner = dotted.partition(".")
     holder, name = (getattr(p, outer), inner) if inner else (p, outer)

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from attncli.core.inputs import Dropout
+from attncli.core.inputs import Drawn, Dropout
 from attncli.errors import InputError
 from attncli.resolve.broadcast import fit_scores
 from attncli.resolve.draft import Draft, counted
+from attncli.resolve.drawing import drawn_to_stay
 from attncli.resolve.masks import truth
 from attncli.trace import Value
 
@@ -78,9 +79,9 @@ def _dropout(draft: Draft) -> None:
     if rule.keep is not None:
         if rule.seed is not None:
             raise InputError("dropout takes keep or seed, not both", path=("dropout", "seed"))
-        drawn = truth(fit_scores(("dropout", "keep"), rule.keep, draft))
+        drawn: np.ndarray | Drawn = truth(fit_scores(("dropout", "keep"), rule.keep, draft))
     else:
-        shape = [draft.sizes[axis] for axis in (*draft.axes, "query", "key")]
-        drawn = np.random.default_rng(rule.seed or 0).random(shape) >= rule.p
+        shape = tuple(draft.sizes[axis] for axis in (*draft.axes, "query", "key"))
+        drawn = drawn_to_stay(rule.seed or 0, rule.p, shape)
     rate = Value(1 - rule.p, f"{1 - rule.p:g}") if rule.p else None
     draft.values["dropout"] = Dropout(drawn=Value(drawn, "drawn"), keep_rate=rate)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from attncli.errors import InputError, cell_name
+from attncli.frozen import Frozen
 from attncli.text import quote, visible
 
 __all__ = ["Declared", "Meta", "read_meta", "version"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Declared:
+class Declared(Frozen, kw_only=True):
     """What is said of one stage; None is not said.
 
     Args:
@@ -27,8 +27,7 @@ class Declared:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Meta:
+class Meta(Frozen, kw_only=True):
     """What a result says of itself; what it does not say is empty.
 
     Args:

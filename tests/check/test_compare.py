@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,49 @@ def test_where_large_products_cancel_more_is_allowed(seed: int) -> None:
     assert found.rows[0].largest > 10 * least(side.arrays["scaled"], "float32")
 
 
+def one_after_another(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Multiply two matrices in float32, with one addition after the other."""
+    total = np.zeros((len(a), b.shape[1]), dtype=np.float32)
+    for i in order:
+        total += a[:, i : i + 1] * b[i : i + 1]
+    return total
+
+
+def cancelling(seed: int, seq: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw queries and keys, exact in float32, whose second half takes away what the first half adds."""
+    draw = np.random.default_rng(seed)
+    q, k = draw.normal(size=(seq, dim)), draw.normal(size=(seq, dim))
+    q[:, dim // 2 :] = q[:, : dim // 2]
+    k[:, dim // 2 :] = 1e-3 * draw.normal(size=(seq, dim // 2)) - k[:, : dim // 2]
+    return q.astype(np.float32), k.astype(np.float32)
+
+
+@pytest.mark.parametrize(("seq", "dim"), [(1, 64), (3, 8), (3, 64), (8, 256)])
+@settings(max_examples=10)
+@given(seed=seeds)
+def test_any_order_of_additions_is_right(seq: int, dim: int, seed: int) -> None:
+    """Float32 sums that nearly cancel pass in whatever order they are added up, and so does what follows."""
+    q, k = cancelling(seed, seq, dim)
+    s = one_after_another(q, k.T, np.random.default_rng(seed).permutation(dim))
+    z = s / np.sqrt(np.float32(dim))
+    a = np.exp(z) / np.exp(z).sum(axis=-1, keepdims=True)
+    arrays = {"scores": s, "scaled": z, "weights": a, "output": one_after_another(a, k, np.arange(seq))}
+    side = Side(name="it", arrays=arrays, precisions=dict.fromkeys(arrays, "float32"))
+    found = check_result(Problem(Q=q, K=k, V=k), "it", side)
+    assert found.first is None, found.first
+
+
+def test_a_sum_may_be_off_by_what_its_terms_allow_and_no_more() -> None:
+    """The bound is √n·u·Σ|a·b|, with a part that float32 itself takes of it: ten times as much is wrong."""
+    q, k = cancelling(4, 8, 64)
+    bound = math.sqrt(64) * 2.0**-24 * np.abs(q) @ np.abs(k.T)
+    exact = q.astype(float) @ k.T.astype(float)
+    for share, wrong in ((0.9, False), (10.0, True)):
+        side = Side(name="it", arrays={"scores": exact + share * bound}, precisions={"scores": "float32"})
+        found = check_result(Problem(Q=q, K=k, V=k), "it", side)
+        assert (found.first is not None) == wrong
+
+
 @pytest.mark.parametrize("fault", ["K_heads", "scaled", "masked", "weights", "head_output", "output"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_fault_names_the_stage_that_it_is_in(dtype: str, fault: str) -> None:
@@ -137,6 +181,28 @@ def test_ulps_are_those_of_the_precision() -> None:
     other = Side(name="B", arrays={"weights": near}, precisions={"weights": "float32"})
     (row,) = compared(ours, other, {"weights": 0.0})
     assert (row.ulps, row.cell, row.wrong, row.largest) == (1.0, "weights[0,0]", 1, 2.0**-23)
+
+
+def test_nan_where_nan_is_right_is_no_part_of_what_is_allowed() -> None:
+    """Of a stage that is NaN on both sides, nothing is off, and that is 0 of what is allowed."""
+    side = Side(name="A", arrays={"weights": np.full((1, 2), np.nan)}, precisions={"weights": "float64"})
+    (row,) = compared(side, side, {"weights": 0.0})
+    assert (row.wrong, row.largest, row.ratio) == (0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_what_is_too_small_for_a_precision_may_be_zero(dtype: str) -> None:
+    """A number under the smallest that a precision has is lost in it, and no fault; others are not lost."""
+    smallest = float(np.finfo(dtype).smallest_subnormal)
+    kept = Side(name="A", arrays={"weights": np.zeros((1, 2))}, precisions={"weights": dtype})
+
+    def wrong(number: float) -> int:
+        other = replace(kept, arrays={"weights": np.array([[number, 0.0]])})
+        found = check_diff(("a", "b"), (kept, other), None)
+        assert found.rows[0].ulps == number / smallest
+        return found.rows[0].wrong
+
+    assert (wrong(smallest), wrong(100 * smallest)) == (0, 1)
 
 
 def test_a_masked_score_is_one_whatever_fills_it() -> None:

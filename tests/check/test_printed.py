@@ -140,6 +140,16 @@ def test_what_follows_from_a_wrong_number_is_propagated() -> None:
     assert found == {"weights[0,1]": "origin", "output[0,0]": "propagated"}
 
 
+def test_a_printed_nan_is_judged_by_itself() -> None:
+    """A NaN is right where the stage has one, follows where a printed NaN leads to it, and else is a slip."""
+    blind = {"scores": np.array([[np.nan, 1.0]]), "V": np.array([[1.0], [2.0]])}
+    assert not checked({"weights": [["nan", "nan"]], "output": [["nan"]]}, **blind).cells(WRONG)
+    assert kinds({"weights": [["nan", "0.245", "0.090"]]}) == {"weights[0,0]": "origin"}
+    assert kinds({"weights": [["0.665", "0.245", "0.090"]], "output": [["nan"]]}) == {"output[0,0]": "origin"}
+    found = kinds({"weights": [["nan", "0.245", "0.090"]], "output": [["nan"]]})
+    assert found == {"weights[0,0]": "origin", "output[0,0]": "propagated"}
+
+
 def test_what_follows_from_rounded_numbers_is_said_to() -> None:
     """0.7 + 2 · 0.2 + 4 · 0.1 is 1.500: right weights, rounded, and an output with more digits than they have."""
     found = kinds({"weights": [["0.7", "0.2", "0.1"]], "output": [["1.500"]]})

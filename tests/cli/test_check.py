@@ -216,6 +216,20 @@ def test_a_kept_result_is_held_against_today(attn: Attn, folder: Path) -> None:
     assert f"{len(changed['stages']['weights'])} numbers right" in done.out
 
 
+def test_a_kept_result_has_its_expected_values_in_full(attn: Attn, folder: Path) -> None:
+    """The numbers that are wrong stand beside the right ones, as without the stages, and then the stages."""
+    kept = json.loads(attn("compute", "cat.yaml", "--json").out)
+    wrong = {"expected": {"row_sum": ["1.00", "1.00", "7.00"]}}
+    written(folder, "kept.json", **kept | wrong)
+    (folder / "cat.yaml").write_text(
+        (folder / "cat.yaml").read_text() + f"expected: {json.dumps(wrong['expected'])}\n"
+    )
+    done, alone = attn("check", "kept.json"), attn("check", "cat.yaml")
+    report, _, stages = done.out.partition("\n✓ kept.json against kept.json\n")
+    assert (done.status, report) == (1, alone.out.replace("cat.yaml", "kept.json"))
+    assert stages.startswith("7 stages agree")
+
+
 def test_a_result_that_differs_names_its_stage(attn: Attn, folder: Path) -> None:
     """A result that was not scaled differs from the stage scaled on, and the reason is said."""
     attn("compute", "cat.yaml", "--no-scale", "-o", "r.npz", "-q")

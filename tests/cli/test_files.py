@@ -63,6 +63,34 @@ def test_a_file_in_a_list_is_never_overwritten(attn: Attn, folder: Path, target:
     assert attn("compute", "listed.yaml", "-o", "other.npz").status == 0
 
 
+@pytest.mark.parametrize("target", ["sub/p.json", "sub/X.csv"])
+@pytest.mark.parametrize(
+    "command",
+    ["check sub/p.json", "check sub", "check sub cat.yaml", "check sub/p.json r.npz", "diff sub/p.json"],
+)
+def test_what_is_judged_is_never_overwritten(attn: Attn, folder: Path, command: str, target: str) -> None:
+    """The problems of a folder, and the files that they take matrices from, are inputs like any other."""
+    (folder / "sub").mkdir()
+    (folder / "sub" / "X.csv").write_text("1,2\n3,4\n")
+    (folder / "sub" / "p.json").write_text('{"X": "X.csv", "expected": {"weights": [[1, 2], [3, 4]]}}')
+    attn("compute", "sub/p.json", "-o", "r.npz")
+    before = (folder / target).read_bytes()
+    done = attn(*command.split(), "--format", "json", "-o", target)
+    assert (done.status, done.out) == (2, "")
+    assert f'the input "{target}" would be overwritten' in done.err
+    assert (folder / target).read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["compute cat.yaml", "check cat.yaml", "schema"])
+def test_a_file_without_a_name(attn: Attn, command: str) -> None:
+    """An empty name, such as of a variable that is not set, is bad usage."""
+    assert attn(*command.split(), "-o", "") == (
+        2,
+        "",
+        'error: -o "" names no file\n  fix: -o FILE, or -o - for standard output\n',
+    )
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attncli.render.ink import cells
+
 from .conftest import Attn, Shell
 
 REFUSED = {
@@ -135,3 +137,43 @@ def test_a_shown_result_sends_no_control_characters(attn: Attn, folder: Path) ->
     assert done.status == 0
     assert "<U+001B>[31mred" in done.out
     assert "\x1b" not in done.out
+
+
+def test_a_shown_result_is_an_array_too(attn: Attn, folder: Path) -> None:
+    """A form that holds one stage takes it from a kept result, the output where none is asked for."""
+    (folder / "p.json").write_text('{"X": [[1, 2]]}')
+    attn("compute", "p.json", "-o", "r.json")
+    assert attn("show", "r.json", "-o", "r.npy").status == 0
+    np.testing.assert_array_equal(np.load(folder / "r.npy"), [[1, 2]])
+
+
+WIDE = """{"X": [[0.8221235111, 2], [3, 4]], "tokens": ["%s", "苹果苹果苹果苹果苹果苹果"],
+"expected": {"scores[0]": [0.123456789123456789, 0], "weights[0]": [0.999999999, 0]}}"""
+COMMANDS = [
+    "check p.json",
+    "check p.json --full",
+    "diff p.json",
+    "explain p.json output[0,0]",
+    "compute p.json",
+]
+
+
+@pytest.mark.parametrize("arguments", [*COMMANDS, "compute p.json --heads-view", "compute p.json --detail"])
+def test_no_line_is_wider_than_what_was_asked_for(attn: Attn, folder: Path, arguments: str) -> None:
+    """Whatever the labels, only what is one word, as a cell with long labels, goes beyond the width."""
+    (folder / "p.json").write_text(WIDE % ("x" * 100))
+    lines = attn(*arguments.split(), "--width", "40").out.splitlines()
+    assert len(lines) > 10
+    assert not [line for line in lines if cells(line) > 40 and " " in line.strip()]
+
+
+@pytest.mark.parametrize("number", ["inf", "-1e308", "1e30", "-1e-300", "nan"])
+def test_numbers_of_any_size_are_judged(attn: Attn, folder: Path, number: str) -> None:
+    """Whatever others printed or saved, it is wrong, and nothing overflows on the way to saying so."""
+    expected = f"{{exp: [[{number}, -3], [1/3, 1e30]], weights: [[{number}, -3.8], [1.0, -1e-270]]}}"
+    (folder / "p.yaml").write_text(f"X: [[7.25, 0], [0, 3.98]]\nexpected: {expected}\n")
+    with np.errstate(over="ignore"):
+        np.savez(folder / "r.npz", weights=[[float(number), 1e308], [-1e308, 1.0]])
+    for arguments in ("check p.yaml", "check p.yaml r.npz", "diff p.yaml r.npz", "diff r.npz p.yaml"):
+        done = attn(*arguments.split(), "-q")
+        assert (done.status, done.err) == (1, ""), arguments

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,50 @@ from .conftest import Attn, Shell
 COMMANDS = ("", "compute", "random", "explain", "check", "diff", "show", "keys", "stages", "schema")
 
 
-def test_help_and_version_wait_for_nothing(sh: Shell) -> None:
-    """Help, version and completion import neither NumPy nor Rich nor YAML nor an array library."""
-    heavy = "numpy", "rich", "yaml", "torch", "jax", "array_api_compat"
-    check = f"import sys; from attncli.cli import run; run(sys.argv[1:]); print([m for m in {heavy} if m in sys.modules])"
-    done = sh(
-        f'python() {{ "$(sed -n "s/^exec .\\(.*\\). -m.*/\\1/p" .bin/attn)" "$@"; }};'
-        f"for a in --version --help 'compute --help' 'keys --help'; do python -c '{check.replace(chr(39), chr(34))}' $a | tail -n 1; done"
-    )
-    assert (done.stdout, done.stderr) == (b"[]\n" * 4, b"")
+LOADED = (
+    "import sys; from attncli.cli import run; run(sys.argv[1:]); print(*sys.modules, file=sys.__stderr__)"
+)
+LIBRARIES = {"numpy", "rich", "yaml", "torch", "jax", "array_api_compat", "safetensors", "pydantic"}
+
+
+@pytest.mark.parametrize(
+    ("line", "used"),
+    [
+        ("--version", ""),
+        ("--help", ""),
+        ("compute --help", ""),
+        ("check --help", ""),
+        ("keys --help", ""),
+        ("keys rope", ""),
+        ("compute cat.json --json", "numpy"),
+        ("compute cat.json --precision 3 --stages weights,output", "numpy rich"),
+        ("compute cat.yaml", "numpy rich yaml"),
+        ("random --seq 3 --dim 4 --seed 1", "numpy rich"),
+        ("random --seq 3 --dim 4 --causal --json", "numpy yaml"),
+    ],
+)
+def test_a_command_loads_no_library_that_it_does_not_use(
+    folder: Path, sh: Shell, line: str, used: str
+) -> None:
+    """Help loads none, JSON does without YAML and tables, and plain values without what Typer reads with."""
+    (folder / "cat.json").write_text('{"X": [[1, 0], [0, 1]]}')
+    done = sh(f"'{sys.executable}' -c '{LOADED}' {line}")
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.decode().split()) & LIBRARIES == set(used.split())
+
+
+def test_a_table_needs_little_of_rich(sh: Shell) -> None:
+    """Tables are laid out here: Rich's console and its own tables are never loaded."""
+    done = sh(f"'{sys.executable}' -c '{LOADED}' compute cat.yaml --color always")
+    assert {"rich.style", "attncli.render.table"} <= set(done.stderr.decode().split())
+    assert not {"rich.console", "rich.table", "rich.text"} & set(done.stderr.decode().split())
+
+
+def test_only_the_command_that_is_asked_for_is_made(sh: Shell) -> None:
+    """The modules of the other commands stay where they are."""
+    done = sh(f"'{sys.executable}' -c '{LOADED}' keys rope")
+    rooms = {"attncli.about", "attncli.computing", "attncli.judging", "attncli.showing"}
+    assert set(done.stderr.decode().split()) & rooms == {"attncli.about"}
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])

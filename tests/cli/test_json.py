@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,17 +133,94 @@ def test_rows_stand_on_one_line_each() -> None:
     assert "".join(json_text({"scale": -0.0, "notes": [-0.0]})) == '{"scale":0.0,"notes":[0.0]}'
 
 
+def numbers(value: Any) -> Any:
+    """Turn lists of what JSON says into lists of numbers."""
+    words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+    return list(map(numbers, value)) if isinstance(value, list) else words.get(value, value)
+
+
 @given(arrays.arrays(np.float64, arrays.array_shapes(max_dims=4, max_side=3), elements=st.floats()))
 def test_numbers_read_back_exactly(array: np.ndarray) -> None:
     """Every float comes back as it was, −0 as 0, and what is not finite as a word."""
-    words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-    def numbers(value: Any) -> Any:
-        return list(map(numbers, value)) if isinstance(value, list) else words.get(value, value)
-
     text = "".join(json_text(array))
     assert not re.search(r"-0\.0[],]", text)
     np.testing.assert_array_equal(np.array(numbers(strict(text))), array + 0.0)
+
+
+FLOATS = st.one_of(
+    st.floats(),
+    st.floats(1e-6, 1e-3),  # where programs start to write exponents
+    st.floats(1e14, 1e18),
+    st.integers(-(2**63), 2**63).map(float),
+    st.floats(width=32),
+    st.sampled_from([5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, 1e-05, -9.5e-05, 1e16, -0.0]),
+)
+
+
+def large(drawn: list[float], dtype: str = "float64", shape: tuple[int, ...] = (3, 500)) -> np.ndarray:
+    """Repeat numbers until there are so many that a faster writer is worth it."""
+    with np.errstate(over="ignore"):
+        return np.resize(np.array(drawn), shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@given(drawn=st.lists(FLOATS, min_size=1), indent=st.booleans())
+def test_orjson_changes_no_byte(drawn: list[float], indent: bool, dtype: str) -> None:
+    """A large array has the same text where orjson writes it and where it is not installed, and reads back."""
+    pytest.importorskip("orjson", reason='needs orjson: pip install "attncli[fast]"')
+    array = large(drawn, dtype)
+    fast = "".join(json_text(array, indent=indent))
+    with pytest.MonkeyPatch.context() as without:
+        without.setitem(sys.modules, "orjson", None)
+        assert fast == "".join(json_text(array, indent=indent))
+    np.testing.assert_array_equal(np.array(numbers(strict(fast))), array.astype("float64") + 0.0)
+
+
+@pytest.mark.parametrize("shape", [(2000,), (1, 3000), (40, 64), (2, 3, 400), (3000, 1)])
+def test_every_shape_reads_back_with_and_without_orjson(
+    shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that orjson gets some at a time stand where they would stand one by one."""
+    array = large([0.1, math.nan, -math.inf, 1e-7, 3.0, 1e-05, math.inf], shape=shape)
+    texts = []
+    for module in (import_module("orjson") if find_spec("orjson") else None, None):
+        monkeypatch.setitem(sys.modules, "orjson", module)
+        texts += [["".join(json_text({"a": array}, indent=indent)) for indent in (False, True)]]
+    assert texts[0] == texts[1]
+    for text in texts[0]:
+        np.testing.assert_array_equal(np.array(numbers(strict(text)["a"])), array)
+    rows = len(re.findall(r"\[[^\[\]]+\]", texts[0][1]))
+    assert rows == math.prod(shape[:-1])
+    assert texts[0][1].count("\n") >= rows
+
+
+def test_orjson_is_asked_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large array is written by it, a small one and whole numbers are not."""
+    orjson = pytest.importorskip("orjson", reason='needs orjson: pip install "attncli[fast]"')
+    asked: list[tuple[int, ...]] = []
+
+    def dumps(array: np.ndarray, option: int) -> bytes:
+        asked.append(array.shape)
+        return bytes(orjson.dumps(array, option=option))
+
+    monkeypatch.setitem(sys.modules, "orjson", SimpleNamespace(dumps=dumps, OPT_SERIALIZE_NUMPY=16))
+    for array in (np.ones((2, 1000)), np.ones((3, 3)), np.ones((40, 40), dtype=int)):
+        strict("".join(json_text(array)))
+    assert asked[1:] == [(1, 1000), (1, 1000)]  # after a look at how it spells numbers
+
+
+def test_an_orjson_that_spells_otherwise_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a version to write 1e-5 for 0.00001, results would differ from machine to machine."""
+
+    def dumps(array: np.ndarray, option: int) -> bytes:
+        assert option
+        return json.dumps(array.tolist(), separators=(",", ":")).replace("e-0", "e-").encode()
+
+    array = large([1e-05, 2.0])
+    wanted = "".join(json_text(array))
+    monkeypatch.setitem(sys.modules, "orjson", SimpleNamespace(dumps=dumps, OPT_SERIALIZE_NUMPY=1))
+    assert "".join(json_text(array)) == wanted
+    assert "0.00001,2.0" in wanted
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from attncli.render.table import PAGE
 from tests.cli.conftest import Attn
 
 
@@ -14,11 +17,22 @@ def test_rows_and_columns(attn: Attn) -> None:
     assert "\n   cat" not in out
 
 
-@pytest.mark.parametrize("span", ["2:1", "1:1", "a", "1:", "-1:2"])
+SPANS = {
+    "2:1": "holds no position\n  fix: the end is the first left out: 0:16",
+    "1:1": "holds no position\n  fix: the end is the first left out: 0:16",
+    "1:": "needs a start and an end\n  fix: such as --rows 0:16",
+    ":1": "needs a start and an end\n  fix: such as --rows 0:16",
+    "a": "is no range of positions\n  fix: such as --rows 0:16",
+    "-1:2": "is no range of positions\n  fix: such as --rows 0:16",
+}
+
+
+@pytest.mark.parametrize("span", SPANS)
 def test_a_range_that_is_none(attn: Attn, span: str) -> None:
+    """Positions that are none are refused, with what they lack."""
     done = attn("compute", "cat.yaml", f"--rows={span}")
     assert done.status == 2
-    assert f'--rows "{span}" is no range of positions\n  fix: such as --rows 0:16' in done.err
+    assert f'--rows "{span}" {SPANS[span]}\n' in done.err
 
 
 def test_colors_follow_theme_and_palette(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +44,41 @@ def test_colors_follow_theme_and_palette(attn: Attn, monkeypatch: pytest.MonkeyP
 
     assert len({shown(), shown("--theme", "light"), shown("--palette", "magma")}) == 3
     assert shown() == shown("--theme", "dark") == shown("--palette", "blues")
+
+
+def test_colors_follow_the_scale(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each scale colours the same numbers in its own way, says so, and reaches files as well."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    options = ("compute", "cat.yaml", "--stages", "weights")
+
+    def shown(*more: str) -> str:
+        return attn(*options, "--color", "always", *more).out
+
+    assert len({shown(), shown("--scale", "sqrt"), shown("--scale", "log")}) == 3
+    assert shown() == shown("--scale", "linear")
+    assert "colour ∝ √|x|" in shown("--scale", "sqrt")
+    assert "∝" not in attn(*options, "--scale", "sqrt").out
+    for name in ("a.svg", "a.tex"):
+        texts = set()
+        for scale in ("linear", "sqrt", "log"):
+            attn(*options, "--scale", scale, "-o", name)
+            texts.add(Path(name).read_text("utf-8"))
+        assert len(texts) == 3
+
+
+def test_a_factor_is_no_scale_of_colours(attn: Attn) -> None:
+    """Who wants to scale the scores is told how."""
+    done = attn("compute", "cat.yaml", "--scale", "0.5")
+    assert done.status == 2
+    assert '"0.5" is none of linear, sqrt, log; the scale of the scores is --set scale=…' in done.err
+
+
+def test_help_says_how_wide_a_pipe_is(attn: Attn) -> None:
+    """Blocks stand side by side up to the width that --help names, and no further."""
+    assert f"side by side up to {PAGE}]" in " ".join(attn("compute", "--help").out.split())
+    out = attn("compute", "cat.yaml").out
+    assert max(map(len, out.splitlines())) <= PAGE
+    assert any(" 3  scale" in line and " 2  score" in line for line in out.splitlines())
 
 
 def test_weights_as_shares(attn: Attn) -> None:

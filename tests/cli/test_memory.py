@@ -12,7 +12,8 @@ from attncli import memory, plan
 from attncli.core.attention import ORDER
 from attncli.core.inputs import Inputs
 from attncli.errors import UnavailableError
-from attncli.plan import PASSING, Plan, make_plan
+from attncli.plan import PASSING, PASSING_IN_PIECES, Plan, make_plan
+from attncli.problem import Dropout, Problem
 from attncli.readers import load
 from attncli.resolve import resolve
 from attncli.trace import Value
@@ -28,8 +29,8 @@ def test_a_long_sequence_is_refused_at_once(sh: Shell) -> None:
     )
     err = done.stderr.decode()
     assert done.stdout == b"3\n"
-    assert re.match(r"error: this needs 33\.5 GiB of memory, and 3\.\d GiB is left \(ulimit -v\)\n", err)
-    assert re.search(r"fix: a sequence of at most (8|9)\d00 tokens, or --stages output", err)
+    assert re.match(r"error: this needs 26\.8 GiB of memory, and 3\.\d GiB is left \(ulimit -v\)\n", err)
+    assert re.search(r"fix: a sequence of at most 1[01]000 tokens, or --stages output", err)
 
 
 def test_too_much_to_draw_is_refused(attn: Attn) -> None:
@@ -45,9 +46,10 @@ def limit(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
         monkeypatch.setattr(room, "available", lambda: (left, "a test"))
 
 
-def made(inputs: Inputs, dtype: str, *, large_details: bool = False) -> Plan:
+def made(inputs: Inputs, dtype: str, *, large_details: bool = False, pieces: bool = True) -> Plan:
     """Plan a problem of which every stage is kept."""
-    return make_plan(inputs, dict.fromkeys(ORDER, dtype), None, large_details=large_details)
+    precision = dict.fromkeys(ORDER, dtype)
+    return make_plan(inputs, precision, None, large_details=large_details, pieces=pieces)
 
 
 @pytest.mark.parametrize(
@@ -61,23 +63,37 @@ def made(inputs: Inputs, dtype: str, *, large_details: bool = False) -> Plan:
     ],
 )
 def test_stages_are_counted(folder: Path, monkeypatch: pytest.MonkeyPatch, problem: str, arrays: int) -> None:
-    """Counted is each stage with a number for each pair of query and key, and two on the way."""
+    """Counted is each stage with a number for each pair of query and key, and those on the way."""
     (folder / "counted.yaml").write_text(problem)
     inputs = resolve(load("counted.yaml")[0]).inputs
     for dtype, size in (("float64", 8), ("float32", 4), ("float16", 4)):
-        need = (arrays + PASSING) * 9 * size
-        limit(monkeypatch, need)
-        made(inputs, dtype).require()
-        limit(monkeypatch, need - 1)
-        with pytest.raises(UnavailableError, match="left"):
-            made(inputs, dtype).require()
+        for pieces, passing in ((True, PASSING_IN_PIECES), (False, PASSING)):
+            need = (arrays + passing) * 9 * size
+            limit(monkeypatch, need)
+            made(inputs, dtype, pieces=pieces).require()
+            limit(monkeypatch, need - 1)
+            with pytest.raises(UnavailableError, match="left"):
+                made(inputs, dtype, pieces=pieces).require()
+
+
+def test_a_draw_is_counted_where_it_is_made_at_once() -> None:
+    """Dropout's truths take a byte for each pair, except on NumPy, which draws them as it goes, and in tiles."""
+    x = np.zeros((6, 2))
+    dropping = resolve(Problem(X=x, dropout=Dropout(p=0.5, seed=1))).inputs
+    keeping = resolve(Problem(X=x, dropout=Dropout(p=0.5, keep=np.ones((6, 6))))).inputs
+    for keep, pieces, more in ((None, False, 36), (None, True, 0), (("output",), False, 0)):
+        needs = [
+            make_plan(each, dict.fromkeys(ORDER, "float64"), keep, pieces=pieces).memory
+            for each in (dropping, keeping)
+        ]
+        assert needs[0] - needs[1] == more
 
 
 def test_batches_heads_and_details_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The size grows with batch and heads; details add the exponentials and a number for each value."""
     q = Value(np.zeros((5, 4, 3, 2)), "Q")
     inputs = Inputs(q=q, k=q, v=q, batch=True, by_head=True, num_heads=4, num_kv_heads=4, seq_q=3, seq_k=3)
-    need = (3 + PASSING + 1 + 2) * 5 * 4 * 9 * 8
+    need = (3 + PASSING_IN_PIECES + 1 + 2) * 5 * 4 * 9 * 8
     limit(monkeypatch, need)
     made(inputs, "float64", large_details=True).require()
     limit(monkeypatch, need - 1)
@@ -118,7 +134,7 @@ def test_what_weights_make_is_counted(folder: Path, monkeypatch: pytest.MonkeyPa
         f"W_O: {[[1] * 5] * 4}"
     )
     inputs = resolve(load("wide.yaml")[0]).inputs
-    need = 8 * ((3 + PASSING) * 2 + 2 * 3 + 3 + 4 + 2 * 4 + 2 * 5)
+    need = 8 * ((3 + PASSING_IN_PIECES) * 2 + 2 * 3 + 3 + 4 + 2 * 4 + 2 * 5)
     limit(monkeypatch, need)
     made(inputs, "float64").require()
     limit(monkeypatch, need - 1)

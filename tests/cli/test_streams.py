@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import unicodedata
 
 import pytest
 
-from .conftest import Shell
+from .conftest import ROOT, Shell
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,17 @@ def test_a_slow_pipe_gets_everything(sh: Shell) -> None:
         PYTHONUNBUFFERED="1",
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_nothing_is_imported_before_an_interrupt_is_heeded() -> None:
+    """Ctrl-C is quiet as soon as attn starts: what takes time to import waits for what catches it."""
+    script = (
+        "import os, sys; before = {*sys.modules}; import attncli.__main__; print(*{*sys.modules} - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) <= {"__future__", "gc", "attncli", "attncli.version", "attncli.__main__"}
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_torch_mha_is_torchs() -> None:
         (Mask(keep=KEEP), {"mask": KEEP}),
         (Mask(causal=True, keep=KEEP), {"is_causal": True, "mask": KEEP}),
         (Mask(window={"left": 1, "right": 0}), {"local_window_size": (1, 0)}),
-        (Mask(lengths=(4, 2)), {"key_value_seq_lengths": np.array([4, 2])}),
+        (Mask(lengths=(4, 2)), {"key_value_seq_lengths": np.array([4, 2], dtype=np.int32)}),
     ],
     ids=["causal", "mask with an empty row", "both", "window", "lengths"],
 )

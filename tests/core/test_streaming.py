@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from attncli.core.attention import attend
 from attncli.core.inputs import Inputs
@@ -64,16 +66,62 @@ def test_tiles_change_nothing(xp: Namespace, name: str, engine: str) -> None:
             same(each, xp.to_numpy(array), ours.details[each])
 
 
-RULES = st.builds(
-    Rules,
-    causal=st.booleans(),
-    windows=st.lists(st.tuples(st.none() | st.integers(0, 5), st.none() | st.integers(0, 5)), max_size=2).map(
-        tuple
-    ),
-    keep_first=st.integers(0, 4),
-    offset=st.integers(-4, 8) | st.lists(st.integers(-4, 8), min_size=2, max_size=2).map(per_item),
-    lengths=st.none() | st.lists(st.integers(0, 9), min_size=2, max_size=2).map(per_item),
-)
+SIDE = 6
+ends = st.none() | st.integers(0, 5)
+FIELDS = {
+    "causal": st.booleans(),
+    "windows": st.lists(st.tuples(ends, ends), max_size=2).map(tuple),
+    "keep_first": st.integers(0, 4),
+    "offset": st.integers(-4, 8) | st.lists(st.integers(-4, 8), min_size=2, max_size=2).map(per_item),
+    "lengths": st.none() | st.lists(st.integers(0, 9), min_size=2, max_size=2).map(per_item),
+    "arrays": st.lists(arrays(bool, (SIDE, SIDE)) | arrays(bool, (2, 1, 1, SIDE)), max_size=1).map(tuple),
+    "first_query": st.integers(0, 3),
+    "first_key": st.integers(0, 3),
+}
+"""What each field of `Rules` may be, but for the symbol, which hides nothing."""
+OF_A_PART = {"arrays", "first_query", "first_key"}
+RULES = st.builds(Rules, **{name: values for name, values in FIELDS.items() if name not in OF_A_PART})
+ANY_RULES = st.builds(Rules, **FIELDS)
+TILES = [slice(start, stop) for start in range(SIDE) for stop in range(start + 1, SIDE + 1)]
+
+
+def seen_by(rules: Rules) -> np.ndarray:
+    """Tell for each pair of two items whether the query sees the key."""
+    return np.broadcast_to(keep(rules, SIDE, SIDE, np.empty(0)).array, (2, 1, SIDE, SIDE))
+
+
+def test_every_rule_is_drawn() -> None:
+    """A field that is new has to be held against `sight` before it can be forgotten there."""
+    assert FIELDS.keys() | {"symbol"} == {field.name for field in fields(Rules)}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_rule_hides_something(name: str) -> None:
+    """Without any one of the fields, some mask is another."""
+    (default,) = (field.default for field in fields(Rules) if field.name == name)
+
+    def matters(rules: Rules) -> bool:
+        return not np.array_equal(seen_by(rules), seen_by(replace(rules, **{name: default})))  # type: ignore[arg-type]
+
+    find(ANY_RULES, matters, settings=settings(max_examples=1000, database=None, derandomize=True))
+
+
+@given(ANY_RULES, st.sampled_from(TILES), st.sampled_from(TILES))
+def test_sight_agrees_with_keep(rules: Rules, queries: slice, keys: slice) -> None:
+    """What any rules call wholly seen or wholly hidden is so, pair by pair; else a closer look is taken."""
+    part, seen = seen_by(rules)[..., queries, keys], sight(rules, queries, keys)
+    assert seen is None or part.all() == seen == part.any()
+    alone = part.shape[2:] == (1, 1) and isinstance(rules.offset, int)
+    if alone and rules.lengths is None and not rules.arrays:
+        assert seen is not None
+
+
+@given(ANY_RULES)
+def test_every_array_of_rules_is_converted(rules: Rules) -> None:
+    """No array stays behind in one library when the rules go to another."""
+    moved = rules.map(lambda array: array.tolist())
+    held = [getattr(moved, field.name) for field in fields(moved)]
+    assert not any(isinstance(each, np.ndarray) for each in (*held, *moved.arrays))
 
 
 EDGES = [
@@ -89,9 +137,8 @@ EDGES = [
 @pytest.mark.parametrize("rules", EDGES)
 def test_sight_is_never_wrong(rules: Rules) -> None:
     """What the rules call wholly seen or wholly hidden is so, pair by pair, for every tile of 6 × 6."""
-    kept = np.broadcast_to(keep(rules, 6, 6, np.empty(0)).array, (2, 1, 6, 6))
-    parts = [slice(start, stop) for start in range(6) for stop in range(start + 1, 7)]
-    for queries, keys in product(parts, parts):
+    kept = seen_by(rules)
+    for queries, keys in product(TILES, TILES):
         part, seen = kept[..., queries, keys], sight(rules, queries, keys)
         assert seen is None or part.all() == seen == part.any(), (queries, keys)
 

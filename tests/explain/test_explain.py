@@ -31,6 +31,7 @@ TOOLS: dict[str, Any] = {
     "nan": math.nan,
 }
 PIPE = Terminal(width=200, interactive=False)
+WEIGHTS = {"weights", "masked_weights", "dropped"}
 
 
 def calculated(text: str) -> float:
@@ -130,6 +131,7 @@ cat.yaml  weights[sat,cat] = 0.1400    numpy · float64 · 3 tokens · d=2 · ca
               1.736 = exp(1.414 - 2.121) + exp(0.7071 - 2.121)
                     + exp(2.121 - 2.121)
    weights[sat,cat] = exp(0.7071 - 2.121) ÷ 1.736 = 0.1400
+                    → 14.0 % of v(cat) = [0 0.1400]
 """
 
 
@@ -142,6 +144,40 @@ def test_the_design_s_example() -> None:
     """The cell of the three tokens that are worked by hand, back to X and the weights."""
     terminal = Terminal(width=80, interactive=False)
     assert text(compute(cat()), "weights[sat,cat]", terminal=terminal) == CAT
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_what_the_weights_of_a_row_hand_on_adds_up_to_its_mixture(name: str) -> None:
+    """A query's mixture is the sum of what its weights hand on, whichever stage the last weights are."""
+    result = compute(Problem(**PROBLEMS[name]))
+    final = [each for each in result.records if each.stage.name in WEIGHTS][-1]
+    row, keys = [0] * (len(final.shape) - 1), final.shape[-1]
+    shares = [explain(result, cell(final.stage.name, (*row, j)), EXACT, 1).share for j in range(keys)]
+    mixed = [each for each in result.records if each.stage.name in {"head_output", "output"}][:1]
+    if not mixed:
+        assert shares == [None] * keys
+        return
+    wanted = np.asarray(mixed[0].array)[tuple(row)]
+    assert len(wanted) <= 6
+    numbers = [share.numbers for share in shares if share]
+    assert len(numbers) == keys
+    np.testing.assert_allclose(np.sum(np.array(numbers, float), axis=0), wanted, rtol=1e-9, atol=1e-12)
+    assert explain(result, cell(mixed[0].stage.name, (*row, 0)), EXACT, 1).share is None
+
+
+def test_a_long_value_shows_its_ends() -> None:
+    """Three numbers from each end, and the product of each by hand."""
+    result = compute(drawn(3, 8))
+    weights, values = result["weights"].array, result["V"].array
+    assert weights is not None
+    assert values is not None
+    line = next(line for line in text(result, "weights[2,1]", 1).splitlines() if "→" in line)
+    numbers = re.fullmatch(r" +→ ([\d.]+) % of v\(1\) = \[(.*) ⋯ (.*)\]", line)
+    assert numbers
+    assert float(numbers[1]) == pytest.approx(100 * weights[2, 1], abs=0.051)
+    shown = [float(number) for number in (numbers[2] + " " + numbers[3]).split()]
+    wanted = weights[2, 1] * values[1, [0, 1, 2, 5, 6, 7]]
+    np.testing.assert_allclose(shown, wanted, rtol=1e-3)
 
 
 def test_long_products_show_the_largest_and_the_sum_of_the_rest() -> None:

@@ -83,3 +83,31 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert (line, column) == (2, 501)
     assert "HERE" in excerpt
     assert len(excerpt) < 72
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("X: [[1]]\nname： a\ntokens: [b]", 2, 5),
+        ("name： a\nX: [[1]]", 1, 5),
+        ("mask:\n  causal： true\n  align: top_left", 2, 9),
+        ("X： [[1]]", 1, 2),
+        ("X： |\n  1 2\n", 1, 2),
+    ],
+)
+def test_a_fullwidth_colon(read: Read, text: str, line: int, column: int) -> None:
+    """The message points at the colon, and not at the line where the parser was lost."""
+    with pytest.raises(
+        InputError, match=r"a fullwidth colon .* ends no key\n.*\n  fix: use : and a blank"
+    ) as caught:
+        read(text)
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.column) == (line, column)
+
+
+def test_a_fullwidth_colon_in_a_text(read: Read) -> None:
+    """A text may hold one, and is not blamed for another fault."""
+    assert read('name: "a：b"\nX: [[1]]').name == "a：b"
+    assert read("name: a：b\nX: [[1]]").name == "a：b"
+    with pytest.raises(InputError, match="a list is not closed"):
+        read('name: "a：b"\nX: [[1]')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -320,3 +321,14 @@ def test_unknown_distribution() -> None:
     """Drawing from what is not known lists what is."""
     with pytest.raises(InputError, match=r"'cauchy' is not known[\s\S]*uniform, normal, linear_init"):
         draw((2,), 0, "cauchy")
+
+
+@pytest.mark.parametrize("value", ["1e400", "1/0", "null"])
+@pytest.mark.parametrize("key", ["expected_tolerance", "scale", "softcap", "temperature"])
+def test_a_fix_names_nothing_that_is_refused_too(read: Read, key: str, value: str) -> None:
+    """A number that must be finite is not to be replaced by infinity or NaN, as a cell of an array may be."""
+    with pytest.raises(InputError) as single:
+        read(f"X: [[1]]\n{key}: {value}")
+    assert not re.search("inf|nan", single.value.fix, re.IGNORECASE)
+    with pytest.raises(InputError, match=r"(inf|nan)[a-z ]*, if that is meant"):
+        read(f"X: [[{value}]]")

@@ -134,6 +134,25 @@ def test_svg_names_every_number_at_full_precision() -> None:
         assert f"weights[{query},{key}] = {float(weights[i, j])!r}" in titles
 
 
+def test_svg_draws_large_scores_in_the_hue_of_their_sign() -> None:
+    """Each pair that is seen has its square and its number, orange above zero and purple below."""
+    result = compute(drawn(20, mask=CAUSAL))
+    scores = array_of(result, "masked")
+    root = ET.fromstring(text("svg", result, stages=("masked",)))
+    squares = [each for each in root.iter(f"{SVG}rect") if each.find(f"{SVG}title") is not None]
+    assert len(squares) == np.isfinite(scores).sum() == 210
+    for square in squares:
+        named = re.fullmatch(r"masked\[(\d+),(\d+)\] = (.+)", square.findtext(f"{SVG}title") or "")
+        assert named
+        number = scores[int(named[1]), int(named[2])]
+        assert float(named[3]) == number
+        red, _, blue = bytes.fromhex(square.attrib["fill"][1:])
+        if abs(number) > 0.2:
+            assert (red > blue) == (number > 0)
+    largest = np.abs(scores[np.isfinite(scores)]).max()
+    assert any((each.text or "").startswith(f"M · ±{largest:.3f}") for each in root.iter(f"{SVG}text"))
+
+
 def test_svg_is_data_and_nothing_else(hostile: Result) -> None:
     """Labels are text, nothing is loaded and nothing runs; large weights are squares."""
     for result in (hostile, compute(drawn(20)), compute(drawn(70))):

@@ -28,7 +28,7 @@ WIDE = Terminal(width=120)
 
 def screen(problem: Problem, terminal: Terminal = COLORS, **view: Any) -> pyte.Screen:
     """Show the weights of a problem on an emulated terminal."""
-    text = render_table(sheet(problem, stages=("weights",), **view), terminal)
+    text = render_table(sheet(problem, **({"stages": ("weights",)} | view)), terminal)
     shown = pyte.Screen(terminal.width, 400)
     pyte.Stream(shown).feed(text.replace("\n", "\r\n"))
     return shown
@@ -76,11 +76,78 @@ def test_a_square_is_as_strong_as_the_strongest_weight_in_it(
         Matrix(name="weights", symbol="A", kind=Kind.WEIGHTS, array=weights, hidden=hidden), most
     )
     side = picture.side
-    assert max(picture.shares.shape) <= most
-    for (i, j), share in np.ndenumerate(picture.shares):
+    assert max(picture.numbers.shape) <= most
+    for (i, j), share in np.ndenumerate(picture.numbers):
         square = np.s_[i * side : (i + 1) * side, j * side : (j + 1) * side]
         seen = weights[square] if hidden is None else weights[square][~hidden[square]]
         assert np.isnan(share) if seen.size == 0 else share == seen.max()
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 12), st.booleans())
+def test_a_square_of_signed_numbers_shows_the_one_furthest_from_zero(
+    queries: int, keys: int, most: int, masked: bool
+) -> None:
+    """It keeps its sign; a square is blank only when all of it is masked."""
+    draw = np.random.default_rng(queries)
+    scores = draw.normal(size=(queries, keys))
+    hidden = draw.random((queries, keys)) < 0.5 if masked else None
+    matrix = Matrix(name="scores", symbol="S", kind=Kind.SCORES, array=scores, hidden=hidden)
+    picture = pooled(matrix, most, limit=4.0)
+    side = picture.side
+    for (i, j), number in np.ndenumerate(picture.numbers):
+        square = np.s_[i * side : (i + 1) * side, j * side : (j + 1) * side]
+        seen = scores[square].ravel() if hidden is None else scores[square][~hidden[square]]
+        assert np.isnan(number) if seen.size == 0 else number == max(seen, key=abs)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_scores_are_drawn_purple_below_zero_and_orange_above(theme: Any) -> None:
+    """Each half block has the hue of its number's sign, and masked ones are blank."""
+    problem = drawn(18, 6, mask=CAUSAL)
+    scores = array_of(compute(problem), "masked")
+    shown = screen(problem, Terminal(width=100, color="truecolor", theme=theme), stages=("masked",))
+    top, left = next((y, line.index("▀")) for y, line in enumerate(shown.display) if "▀" in line)
+    for i, j in np.ndindex(18, 18):
+        char = shown.buffer[top + i // 2][left + j]
+        color = (char.fg if char.data == "▀" else "default") if i % 2 == 0 else char.bg
+        if i % 2 and char.data == "▄":
+            color = char.fg
+        assert (color == "default") == (j > i)
+        if j <= i and abs(scores[i, j]) > 0.1 * np.abs(scores[np.isfinite(scores)]).max():
+            red, blue = int(color[:2], 16), int(color[4:], 16)
+            assert (red > blue) == (scores[i, j] > 0)
+
+
+def test_pictures_of_scores_name_the_ends_of_their_scale_and_stand_side_by_side() -> None:
+    """Three in 120 columns and two in 80; the legend ends at the largest size on both sides."""
+    problem = drawn(512, 8, mask=CAUSAL)
+    result = compute(problem)
+    for width, beside in ((120, 3), (80, 2)):
+        shown = render_table(sheet(problem), Terminal(width=width, color="truecolor"))
+        lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
+        legends = [re.findall(r"−(\d+\.\d+) {14}(\d+\.\d+)", line) for line in lines]
+        assert max(map(len, legends)) == beside
+        ends = [end for line in legends for end in line]
+        for name, (low, high) in zip(("scores", "scaled", "masked"), ends, strict=True):
+            scores = array_of(result, name)
+            largest = np.abs(scores[np.isfinite(scores)]).max()
+            assert low == high
+            assert float(high) == pytest.approx(largest, abs=0.005)
+        assert f"{4 * 512**2:,} cells drawn: --rows 0:16 --cols 0:16 or --full shows numbers" in shown
+
+
+def test_strongest_pairs_have_their_rank_in_their_row() -> None:
+    """Counted over all keys that the query sees, itself and the first among them."""
+    problem = drawn(40, mask=CAUSAL)
+    weights = array_of(compute(problem), "weights")
+    text = "\n".join(screen(problem, WIDE).display)
+    rows = re.findall(r"(\d+) → (\d+) +([\d.]+)% +(\d+) ", text)
+    assert len(rows) == 5
+    for query, key, percent, rank in rows:
+        row = weights[int(query)]
+        assert float(percent) == pytest.approx(100 * row[int(key)], abs=0.051)
+        assert int(rank) == 1 + sorted(row, reverse=True).index(row[int(key)])
+    assert {rank for *_, rank in rows} != {"1"}
 
 
 def test_a_picture_stands_where_numbers_would_be_too_many() -> None:
@@ -103,7 +170,7 @@ def test_long_sequences_are_drawn_in_squares() -> None:
         f"on average {100 * weights[:, 0].mean():.1f}% on key 0, {100 * own:.1f}% on the query itself, "
         f"{100 * before:.1f}% on the one before"
     ) in text
-    assert "40,000 of 40,000 cells without numbers: --rows 0:16 --cols 0:16 or --full shows them" in text
+    assert "40,000 cells drawn: --rows 0:16 --cols 0:16 or --full shows numbers" in text
 
 
 def test_rows_and_columns_keep_their_positions() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -79,9 +79,10 @@ def test_no_picture_is_wider_than_the_terminal(
     width: int, heads_view: bool, color: Literal["256"] | None
 ) -> None:
     """Large weights, and all heads side by side, are drawn smaller where there is less room."""
-    shown = sheet(DRAWN, heads_view=heads_view, stages=("weights",))
-    text = render_table(shown, Terminal(width=width, color=color))
-    assert max(map(cell_len, plain(text).splitlines())) <= max(width, 40)
+    for problem in (DRAWN, drawn(70, 4, batch=2, num_heads=2, mask=CAUSAL)):
+        shown = sheet(problem, heads_view=heads_view, stages=("masked", "weights"))
+        text = render_table(shown, Terminal(width=width, color=color))
+        assert max(map(cell_len, plain(text).splitlines())) <= max(width, 40)
 
 
 @settings(deadline=None, max_examples=40)
@@ -165,6 +166,14 @@ def test_a_pipe_gets_numbers_that_programs_read() -> None:
     assert len(numbers) > 400
 
 
+def test_a_head_keeps_to_any_width() -> None:
+    """Title and facts stand in one line only where the gap between them fits too, in a pipe as on a terminal."""
+    for width in range(40, 130):
+        for interactive in (False, True):
+            text = render_table(sheet(cat()), Terminal(width=width, interactive=interactive))
+            assert max(map(cell_len, text.splitlines())) <= width
+
+
 def test_a_pipe_is_not_folded() -> None:
     """A table in a pipe is one table, however wide."""
     text = render_table(sheet(drawn(40, 4), stages=("scores",), full=True), PIPE)
@@ -199,9 +208,56 @@ def test_row_maximum_is_marked_with_and_without_colour() -> None:
     assert "*" not in bold
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.integers(7, 20), st.integers(0, 99), st.booleans(), st.integers(40, 140))
+def test_a_star_never_touches_the_next_number(keys: int, seed: int, percent: bool, width: int) -> None:
+    """`32*10` would be read as one; the star ends its number, and a space follows."""
+    shown = sheet(drawn(keys, seed=seed), stages=("weights",), percent=percent, full=True)
+    assert not re.search(r"\*\S", render_table(shown, Terminal(width=width)))
+
+
 def test_sixteen_colours_have_no_background() -> None:
     assert ";48;" not in render_table(sheet(cat()), Terminal(color="16"))
     assert "48;5;" in render_table(sheet(cat()), Terminal(color="256"))
+
+
+SIXTEEN = {
+    "xterm": {31: RGB(0xCD, 0, 0), 91: RGB(0xFF, 0, 0)},
+    "linux": {31: RGB(0xAA, 0, 0), 91: RGB(0xFF, 0x55, 0x55)},
+}
+"""What two terminals show for red and, as some do for bold letters, for its brighter kind."""
+
+
+@pytest.mark.parametrize(("depth", "codes"), [("16", {"1", "2", "7", "31"}), ("8", {"1", "7", "31"})])
+def test_few_colours_are_readable_on_any_background(depth: Any, codes: set[str]) -> None:
+    """Letters are bold, dim, turned around or red; the console of Linux makes dim ones unreadable."""
+    broken = Problem(Q=np.array([[np.nan, 1.0]]), K=np.ones((2, 2)), V=np.ones((2, 2)))
+    shown = [render_table(sheet(problem), Terminal(color=depth)) for problem in (*SHEETS.values(), broken)]
+    used = {code for text in shown for run in re.findall(r"\x1b\[([\d;]+)m", text) for code in run.split(";")}
+    assert used - {"0"} == codes
+    for paper in (WHITE, RGB(0, 0, 0)):
+        for reds in SIXTEEN.values():
+            assert max(contrast(red, paper) for red in reds.values()) > 3
+
+
+@pytest.mark.parametrize("width", range(60, 130, 7))
+def test_no_column_stands_alone_beside_a_table(width: int) -> None:
+    """What is folded is parted evenly: the sides of a matrix stay with some of its keys."""
+    shown = sheet(SHEETS["cjk"], stages=("weights",), detail=True)
+    lines = render_table(shown, Terminal(width=width)).splitlines()
+    heads = [line.split() for line in lines if "q╲k" in line]
+    assert all({"q╲k", *CJK[:4], "⋯"} & set(head) or len(head) > 3 for head in heads)
+    (sides,) = [head for head in heads if "bit" in head]
+    assert any(name in sides for name in (".", ",", "mat", "の"))
+
+
+def test_heads_of_a_stage_are_parted_evenly() -> None:
+    """Four tables of which three would fit stand two by two."""
+    text = render_table(sheet(drawn(2, 16, num_heads=4), stages=("Q_heads",)), Terminal(width=100))
+    assert [line.split() for line in text.splitlines() if "Q_h head" in line] == [
+        ["Q_h", "head", "0", "Q_h", "head", "1"],
+        ["Q_h", "head", "2", "Q_h", "head", "3"],
+    ]
 
 
 @given(

@@ -1,0 +1,70 @@
+"""What a sheet says in words: its signs, its entropies, and how a stage was made."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.compute import compute
+from attncli.problem import Problem
+from attncli.render.table import render_table
+from attncli.render.terminal import Terminal
+from tests.computed import array_of
+from tests.render.problems import cat, drawn, sheet
+from tests.render.test_table import plain
+
+
+def test_signs_are_explained_where_they_occur_and_no_colour_does() -> None:
+    """The star, the dot and H, each only when it is there."""
+    star, dot, bits = "* largest in its row", "· masked", "H entropy of a row's weights"
+
+    def said(problem: Problem, color: Any = None, **view: Any) -> list[str]:
+        text = plain(render_table(sheet(problem, **view), Terminal(width=120, color=color)))
+        return [sign for sign in (star, dot, bits) if sign in text]
+
+    assert said(cat()) == [star, dot, bits]
+    assert said(cat(mask=None)) == [star, bits]
+    assert said(cat(), stages=("Q",)) == [bits]
+    assert said(cat(), blank=("weights",)) == [dot]
+    assert said(cat(), color="truecolor") == said(cat(), color="16") == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([[0.5, 0.5]] * 9, "H 1 bit in each row"),
+        ([[0.5, 0.5]] * 2, "H 1 bit in each row"),
+        ([[0.5, 0.5]], "H 1 bit"),
+        ([[0.5, 0.5], [0.25, 0.75]], "H 1 / 0.81 bit"),
+        ([[0.5, 0.5]] * 6 + [[1, 1e-300]], "H 0 … 1, median 1 bit"),
+    ],
+)
+def test_entropies_that_are_all_alike_are_said_once(rows: list[list[float]], said: str) -> None:
+    """A coin has one bit, and one of 1 : 3 has 2 − 0.75·log₂ 3 = 0.81."""
+    text = render_table(sheet(Problem(scaled=np.log(np.array(rows)))), Terminal(width=120))
+    assert re.search(rf"  {re.escape(said)}$", text, re.MULTILINE)
+
+
+def test_heads_side_by_side_that_are_the_output_are_shown_once() -> None:
+    """Without W_O the output is what concat made, and says so; with it, or asked for, there are both."""
+    problem = drawn(3, num_heads=2)
+
+    def titles(problem: Problem, **view: Any) -> list[str]:
+        return [f"{block.title}: {' '.join(block.formulas)}" for block in sheet(problem, **view).blocks][-2:]
+
+    assert titles(problem) == ["mix: O_h = A·V_h", "output: O = concat(O_h)"]
+    assert titles(problem, stages=("concat",)) == ["concat: concat(O_h)"]
+    assert titles(problem, blank=("concat",)) == ["concat: concat(O_h)", "output: O = concat"]
+    projected = drawn(3, num_heads=2, W_O=np.eye(4))
+    assert titles(projected) == ["concat: concat(O_h)", "output: O = concat·W_O"]
+    np.testing.assert_array_equal(array_of(compute(problem), "concat"), array_of(compute(problem), "output"))
+
+
+def test_a_sink_is_in_the_formula_as_it_is_computed() -> None:
+    """The row's maximum is taken from the sink as from the scores, also where exp alone is shown."""
+    problem = Problem(scaled=np.array([[1.0, 2.0]]), sink=(3.0,))
+    (block,) = [block for block in sheet(problem, detail=True).blocks if block.title == "softmax"]
+    assert block.formulas == ("e = exp(Z − m)", "A = exp(Z − m) ÷ (Σ exp(Z − m) + exp(sink − m))")
