@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pathlib
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType, ModuleType
@@ -10,7 +11,7 @@ from typing import Any
 
 from attncli.archive import DOCUMENT, places, put_together
 from attncli.errors import InputError, Path, Place
-from attncli.readers import json_tree, npz, safetensors_file
+from attncli.readers import json_tree
 from attncli.readers.files import check_regular
 from attncli.readers.opening import decode, os_fault
 from attncli.readers.places import TextSource
@@ -19,8 +20,8 @@ from attncli.text import quote
 
 __all__ = ["ARCHIVES", "has_document", "placed", "whole"]
 
-ARCHIVES: Mapping[str, ModuleType] = MappingProxyType({".npz": npz, ".safetensors": safetensors_file})
-"""The formats that have room for a document beside arrays, by suffix."""
+ARCHIVES: Mapping[str, str] = MappingProxyType({".npz": "npz", ".safetensors": "safetensors_file"})
+"""The formats that have room for a document beside arrays: by suffix, the module that reads each."""
 
 
 class Among(TextSource):
@@ -116,4 +117,5 @@ def _text(name: str) -> str | bytes | None:
 
 
 def _kind(name: str) -> ModuleType:
-    return ARCHIVES[pathlib.Path(name).suffix.lower()]
+    module = ARCHIVES[pathlib.Path(name).suffix.lower()]
+    return importlib.import_module(f"attncli.readers.{module}")  # not before there is such a file

@@ -81,6 +81,7 @@ def test_several_files_in_order(attn: Attn, folder: Path) -> None:
     one, other = attn("compute", "cat.yaml").out, attn("compute", "other.json").out
     assert attn("compute", "cat.yaml", "other.json").out == f"{one}\n{other}"
     lines = attn("compute", "cat.yaml", "other.json", "--json").out
-    assert lines == attn("compute", "cat.yaml", "--json").out + (folder / "other.json").read_text()
+    assert lines == attn("compute", "cat.yaml", "--json").out + attn("compute", "other.json", "--json").out
+    assert [json.loads(line)["meta"]["file"] for line in lines.splitlines()] == ["cat.yaml", "other.json"]
     attn("compute", "cat.yaml", "other.json", "-o", "both.jsonl")
     assert (folder / "both.jsonl").read_text() == lines

@@ -73,8 +73,8 @@ def test_no_file_takes_the_place_of_a_closed_stream(sh: Shell) -> None:
 def test_a_slow_pipe_gets_everything(sh: Shell) -> None:
     """A pipe that takes little at a time, and does not block, loses nothing of a large result."""
     done = sh(
-        "attn random --seq 100 --dim 4 --json -q --seed 1 -o whole.json;"
-        "(python3 -c 'import os; os.set_blocking(1, False)'; exec attn compute whole.json --json -q)"
+        "attn random --seq 100 --dim 4 -q --seed 1 -o p.json; attn compute p.json --json -q > whole.json;"
+        "(python3 -c 'import os; os.set_blocking(1, False)'; exec attn compute p.json --json -q)"
         " | (sleep 1; cmp - whole.json)",
         PYTHONUNBUFFERED="1",
     )
