@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from attncli import cli
 from attncli.render import FORMATS
 from attncli.trace import STAGES
 from tests.fuzz.echo import plain
 from tests.problem_files import KEYS, VALUES, labels
-from tests.streams import COMMAND
 
 __all__ = ["COMMANDS", "OLD", "SIZES", "WORDS", "cells", "mostly", "options", "sizes"]
 
@@ -25,7 +25,7 @@ Words: TypeAlias = st.SearchStrategy[str]
 OLD: Mapping[str, bytes] = {"old.json": b"old", "sub/old.txt": b"old"}
 """Files that are there, of which none but the one that -o names may change."""
 
-COMMANDS: Mapping[str, Any] = vars(COMMAND)["commands"]
+COMMANDS: Mapping[str, Any] = {name: each._made() for name, each in vars(cli._program())["commands"].items()}
 
 _SUFFIXES = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 _PATHS = [
