@@ -35,10 +35,9 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
     parts = Parts(result, view)
     blocks = tuple(_blocks(Desk(result, view, parts)))
     all_drawn = view.heads_view and all(block.heads for block in blocks)
-    source = result.problem.origin.name
     return Sheet(
-        source=source,
-        title=PurePath(source).name or source,
+        source=result.problem.origin.name if result.start else "",
+        title=PurePath(result.file).name or result.file,
         formula=formula(result),
         facts=facts(result),
         blocks=blocks,
@@ -88,7 +87,7 @@ def _blocks(desk: Desk) -> Iterator[Block]:
 
 def _remarks(title: str, desk: Desk) -> Iterator[str]:
     """Say the numbers that a step works with."""
-    if title == "scale":
+    if title == "scale" and desk.start:
         yield f"× {_factor(desk.inputs):.4g}"
     if title == "mask":
         yield f"{desk.hidden.sum():,} of {desk.hidden.size:,} off"

@@ -44,9 +44,10 @@ class Later(TyperCommand):
 
     def make_context(self, *given: Any, **more: Any) -> Any:
         """Make the command, and have it read its arguments."""
-        return self._made().make_context(*given, **more)
+        return self.made().make_context(*given, **more)
 
-    def _made(self) -> Any:
+    def made(self) -> Any:
+        """Make the command, with its options."""
         room = import_module(self._room)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(self.name, cls=_Command, help=room.HELP[self.name], epilog=self.epilog)(

@@ -38,12 +38,13 @@ class Result(Frozen, kw_only=True):
         query_labels: One label for each query.
         key_labels: One label for each key.
         notes: What a reader should know, one sentence each.
-        start: The key that the data starts with.
+        start: The key that the data starts with; empty where stages came without a problem.
         backend: Name of the array library.
         device: The device it ran on.
         precision: The precision of each part: qk, softmax and pv.
         path: ``full`` when every stage was made whole, ``streamed`` when it went tile by tile.
         kernel: The library's own kernel that took the place of the tiles, if one did.
+        file: The file that the problem was read from when it was computed, as the user named it.
     """
 
     problem: Problem
@@ -58,6 +59,7 @@ class Result(Frozen, kw_only=True):
     precision: Mapping[str, str]
     path: str = "full"
     kernel: str = ""
+    file: str = "<problem>"
 
     @property
     def dtype(self) -> str:
@@ -133,6 +135,7 @@ def compute(
         precision=precision,
         path=chosen.path,
         kernel=f"{session.backend} fused" if fused else "",
+        file=problem.origin.name,
     )
 
 

@@ -112,7 +112,7 @@ def exhibits(result: Result, *, detail: bool = False) -> Iterator[Exhibit]:
     yield from _start(result.inputs)
     for record in result.records:
         if record.array is not None:
-            if record.stage.name in _BESIDE:
+            if record.stage.name in _BESIDE and result.start:
                 yield _beside(result.inputs, record)
             if detail:
                 yield from _by_pair(record)
@@ -171,7 +171,9 @@ def _computed(record: Record, array: Numbers) -> Exhibit:
         title=title_of(record),
         name=stage.name,
         symbol=stage.symbol,
-        formula=formula if formula.startswith(f"{stage.symbol}(") else f"{stage.symbol} = {formula}",
+        formula=f"{stage.symbol} = {formula}"
+        if formula and not formula.startswith(f"{stage.symbol}(")
+        else formula,
         axes=record.axes,
         array=array,
         details=record.details,

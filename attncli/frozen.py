@@ -1,7 +1,7 @@
 """Classes of named values, declared like frozen dataclasses, in a quarter of the time.
 
 ``@dataclass(frozen=True)`` writes and compiles six methods for each class. For the sixty classes
-that one run needs, that took longer than Typer and YAML together take to load.
+that one run needs, that took longer than Typer takes to load.
 """
 
 from __future__ import annotations

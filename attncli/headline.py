@@ -12,7 +12,12 @@ _COMPARED = {"dot": "QKᵀ", "cosine": "cos(Q, K)", "general": "QWKᵀ", "additi
 
 
 def formula(result: Result) -> str:
-    """Write the computation from its start to its end, as far as it goes: softmax(QKᵀ/√d + mask)·V."""
+    """Write the computation from its start to its end, as far as it goes: softmax(QKᵀ/√d + mask)·V.
+
+    Where stages came without a problem, nothing is known of it, and that is said.
+    """
+    if not result.start:
+        return "stages without a problem"
     p = result.inputs
     stages = {record.stage.name for record in result.records}
     whole = _weights(p, _logits(p)) + "·V" * ("output" in stages)
@@ -59,8 +64,9 @@ def _scale(p: Inputs) -> str:
 
 
 def facts(result: Result) -> tuple[str, ...]:
-    """List backend, precision and sizes."""
-    return tuple(fact for fact in (*_run(result), *_sizes(result), *_mask(result.inputs)) if fact)
+    """List backend, precision and sizes; sizes and mask are the problem's."""
+    of_problem = (*_sizes(result), *_mask(result.inputs)) if result.start else ()
+    return tuple(fact for fact in (*_run(result), *of_problem) if fact)
 
 
 def _run(result: Result) -> tuple[str, ...]:

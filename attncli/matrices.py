@@ -45,6 +45,7 @@ class Desk:
     def __init__(self, result: Result, view: View, parts: Parts) -> None:
         everything = list(exhibits(result, detail=view.detail))
         self.inputs = result.inputs
+        self.start = result.start
         self.exhibits = _once(_selected(everything, view.stages), view.blank)
         _selected(everything, view.blank)
         self._view = view

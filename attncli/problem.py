@@ -27,6 +27,7 @@ from attncli.records import (
 )
 
 __all__ = [
+    "SCHEMA",
     "T5",
     "WORDS",
     "AdditiveScore",
@@ -45,6 +46,9 @@ __all__ = [
     "Variant",
     "keys",
 ]
+
+SCHEMA = "attn/1"
+"""The version of the keys; a document that says another is not read."""
 
 WORDS = ("identity", "zeros", "ones")
 """What may stand for an array whose shape follows from the others."""
@@ -303,7 +307,7 @@ class Problem(Frozen, kw_only=True):
         Kind.NAMED_CHOICES, "percent where numbers are printed as percentages.", choices=("percent",)
     )
 
-    schema: str | None = key(Kind.TEXT, "Version of the document; attn/1.", section="What a result adds")
+    schema: str | None = key(Kind.TEXT, f"Version of the document; {SCHEMA}.", section="What a result adds")
     stages: Mapping[str, Any] | None = key(
         Kind.STAGES, "Stages of an earlier result; kept out of the computation."
     )

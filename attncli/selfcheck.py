@@ -36,7 +36,7 @@ def self_check(result: Result) -> Checks | None:
         nan=count_nan(result),
         infinite=sum(_infinite(record, kept) for record in result.records),
         kept=int(kept.sum()),
-        pairs=kept.size,
+        pairs=kept.size if result.start or result.inputs.additive else 0,
         blind_rows=int((~seeing).sum()),
         entropies=weights.details["entropy"].ravel(),
     )

@@ -157,7 +157,7 @@ class Checks(Frozen, kw_only=True):
         nan: Number of NaNs in all stages.
         infinite: Number of infinities, not counting masked scores.
         kept: Number of pairs of query and key that see each other.
-        pairs: Number of all pairs.
+        pairs: Number of all pairs; 0 where nobody knows which are kept.
         blind_rows: Number of queries that see no key.
         entropies: Entropy of each row of weights in bits, over all heads and batch items.
     """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from attncli.deliver import Delivery
-from attncli.errors import InputError
+from attncli.errors import InputError, Place
 from attncli.options import Engine, Look, Output, Settings, all_there
 from attncli.render import FORMATS
 
@@ -52,7 +53,12 @@ def explain(
 
 
 def show(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Results as JSON; - is standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE", help="Results as JSON, .npz, .safetensors; - is JSON from standard input."
+        ),
+    ],
     *,
     look: Look,
     output: Output,
@@ -62,20 +68,36 @@ def show(
     ] = None,
 ) -> None:
     """Read, write."""
-    from attncli.readers import load, located  # noqa: PLC0415
-    from attncli.stored import stored_result  # noqa: PLC0415
+    from attncli.readers import located  # noqa: PLC0415
+    from attncli.stored import load_result, only, stored_result  # noqa: PLC0415
 
     delivery = Delivery(output, files)
     view = delivery.fit(look.view(batch))
-    problems = [problem for name in files for problem in load(name)]
+    _check_forms(files)
+    problems = [problem for name in files for problem in load_result(name)]
     delivery.spare(file for problem in problems for file in problem.origin.files)
     results = []
     for problem in problems:
         with located(problem.origin):
-            results.append(stored_result(problem))
-            all_there(results[-1], view.stages or ())
+            result = stored_result(problem)
+            all_there(result, view.stages or ())
+            results.append(only(result, view.stages))
     delivery.write(results, view)
 
+
+def _check_forms(files: Iterable[str]) -> None:
+    """Refuse files whose names say that they are made to be looked at."""
+    for name in files:
+        for form, each in FORMATS.items():
+            if name.lower().endswith(each.suffixes) and not each.again:
+                raise InputError(
+                    f"a result does not come back from {form}",
+                    fix=f"attn compute FILE -o result.json, and show that; {_AGAIN} will do",
+                    place=Place(name),
+                )
+
+
+_AGAIN = ", ".join(suffix for each in FORMATS.values() if each.again for suffix in each.suffixes)
 
 HELP = {
     "explain": """Show the arithmetic of one cell, step by step from what was given.
@@ -95,6 +117,11 @@ has a comma in it, is written in quotes: weights["2","a,b"].""",
   attn random --seq 3 --dim 4 -q -o small.json
   attn show small.json
   attn show small.json --stages weights --format markdown
-  attn show small.json -o small.svg""",
+  attn show small.json -o small.svg
+  attn show small.json -o small.npz
+  attn show small.npz --head 0
+
+A result is what attn compute wrote with -o as .json, .jsonl, .npz or .safetensors; each of them is a problem
+file too. Arrays that another program wrote are shown by the stages that their names mean, without formulas.""",
 }
 """What the help of each command says."""

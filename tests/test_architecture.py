@@ -37,11 +37,12 @@ MAY_IMPORT = {
     "pieces": "core trace",
     "observe": "core pieces trace problem errors text",
     "compute": "resolve core backends observe pieces plan streamed trace problem errors",
-    "stored": "compute resolve core problem trace errors text",
     # the edge where problems come in
     "draw": "errors",
     "drawn": "draw memory problem errors",
-    "readers": "draw problem errors text",
+    "archive": "errors text",
+    "readers": "archive draw problem errors text",
+    "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
     "sheet": "",
     "headline": "compute core",
@@ -57,7 +58,7 @@ MAY_IMPORT = {
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text",
     # the edge where text goes out
-    "render": "blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
+    "render": "archive blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",

@@ -71,7 +71,8 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
     """Read the problems of a file.
 
     Args:
-        name: A path, or ``-`` for standard input; pipes are read once, to their end.
+        name: A path, or ``-`` for standard input; pipes are read once, to their end. A result in an
+            archive is a problem too.
         settings: ``KEY=VALUE`` texts that replace what the file says.
 
     Returns:
@@ -82,22 +83,31 @@ def load(name: str, settings: Sequence[str] = ()) -> list[Problem]:
     """
     parsed = tuple(parse_setting(setting) for setting in settings)
     path = pathlib.Path(name)
-    if name != STDIN and path.suffix.lower() in FORMATS:
-        raise InputError(
-            f"{quote(name, limit=200, marks='')} holds an array, not a problem",
-            fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
-            place=Place(name),
-        )
-    label = "<stdin>" if name == STDIN else name
-    text = decode(read_bytes(name), label)
     problems = []
-    for tree, origin in READERS.get(path.suffix.lower(), _by_content)(text, label):
-        source = Overridden(name=label, base=origin, settings=parsed) if parsed else origin
+    for tree, origin in _documents(name, path):
+        source = Overridden(name=origin.name, base=origin, settings=parsed) if parsed else origin
         with located(source):
             whole = apply(tree, parsed)
             known = dataclasses.replace(source, files=tuple(referenced(whole, path.parent)))
             problems.append(to_problem(whole, known, path.parent))
     return problems
+
+
+def _documents(name: str, path: pathlib.Path) -> Documents:
+    from attncli.readers import archived  # noqa: PLC0415  (text needs no library for arrays)
+
+    suffix = path.suffix.lower()
+    if name == STDIN or suffix not in FORMATS:
+        label = "<stdin>" if name == STDIN else name
+        yield from READERS.get(suffix, _by_content)(decode(read_bytes(name), label), label)
+    elif archived.has_document(name):
+        yield archived.whole(name)
+    else:
+        raise InputError(
+            f"{quote(name, limit=200, marks='')} holds an array, not a problem",
+            fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
+            place=Place(name),
+        )
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ def cells(value: Tree, path: Path, folder: pathlib.Path) -> Tree:
     Returns:
         Nested lists of text or values; an array where a binary file holds one.
     """
-    if isinstance(value, list):
+    if isinstance(value, list | np.ndarray):
         return value
     if isinstance(value, str) and is_reference(value):
         return read_reference(value, path, folder)
@@ -107,8 +107,8 @@ def _as_bias(array: NDArray[Any], path: Path) -> NDArray[Any]:
     return array.reshape(-1) if is_bias and max(array.shape) == array.size else array
 
 
-def _check_axes(array: NDArray[Any], value: str, path: Path) -> None:
-    file = quote(value, limit=80, marks="")
+def _check_axes(array: NDArray[Any], value: Tree, path: Path) -> None:
+    file = quote(value, limit=80, marks="") if isinstance(value, str) else "its file"
     if not 1 <= array.ndim <= nested.MAX_NDIM:
         raise InputError(
             f"{cell_name(path)}: {file} holds a {array.ndim}-D array of shape {array.shape}",

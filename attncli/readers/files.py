@@ -15,7 +15,7 @@ from attncli.readers.opening import os_fault
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["FORMATS", "is_reference", "read_reference", "referenced"]
+__all__ = ["FORMATS", "check_regular", "is_reference", "read_reference", "referenced"]
 
 ArrayReader: TypeAlias = Callable[[pathlib.Path, str | None, Path], Any]
 """Takes file, member and key; returns an array, or rows of text."""
@@ -99,7 +99,7 @@ def read_reference(text: str, path: Path, folder: pathlib.Path) -> Any:
     if mark and not member:
         raise InputError(f"{cell_name(path)}: a name must follow the # in {quote(text, limit=80)}", path=path)
     try:
-        _check_regular(file, name, path)
+        check_regular(file, name, path)
         return FORMATS[suffix](file, member or None, path)
     except OSError as error:
         fault = os_fault(error, name, what=f"{cell_name(path)}: ")
@@ -115,7 +115,7 @@ def _split(text: str) -> tuple[str, str, str]:
     return text[:at].strip(), text[at : at + 1], text[at + 1 :].strip()
 
 
-def _check_regular(file: pathlib.Path, name: str, path: Path) -> None:
+def check_regular(file: pathlib.Path, name: str, path: Path) -> None:
     """Refuse what would hang or never end, and Git LFS's stand-ins, before a reader opens it."""
     try:
         mode = file.stat().st_mode

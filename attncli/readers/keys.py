@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Iterable, Mapping
 
 from attncli.errors import InputError
-from attncli.problem import Expected, Mask, Problem, Source, keys
+from attncli.problem import SCHEMA, Expected, Mask, Problem, Source, keys
 from attncli.readers.records import parse_mapping
 from attncli.readers.scalars import unknown_name
 from attncli.readers.tree import Tree
@@ -27,6 +28,7 @@ def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
         InputError: If a key is unknown, or its value is not what the key takes.
     """
     mapping_at_top(tree)
+    _check_version(tree)
     _check_level(tree)
     values = parse_mapping(tree, Problem, (), folder)
     problem = Problem(**values, origin=origin, said=frozenset(values))
@@ -57,6 +59,17 @@ def mapping_at_top(tree: Tree) -> None:
     elif "=" in text:
         fix = "write a colon for the equals sign: X: [[1, 0], [0, 1]]"
     raise InputError(f"the file is one text, {quote(text)}, where {expected}", fix=fix)
+
+
+def _check_version(tree: Mapping[str, Tree]) -> None:
+    """Refuse a document of another version before any key of it is taken for a mistake."""
+    said = tree.get("schema")
+    if not isinstance(said, str) or said in {"", SCHEMA}:
+        return
+    fix = f"write schema: {SCHEMA}"
+    if re.fullmatch(r"attn/\d+", said):
+        fix = "read it with the attn that wrote it, and have the numbers written again"
+    raise InputError(f"schema is {quote(said)}, and this version reads {SCHEMA}", path=("schema",), fix=fix)
 
 
 def _check_level(tree: Mapping[str, Tree]) -> None:

@@ -24,17 +24,18 @@ _TRUTH = {"true": True, "false": False}
 _CONVERTED = {int, float, Plain, str, Folded}
 
 
-def floats(tree: list[Tree], path: Path) -> NDArray[np.float64]:
+def floats(tree: list[Tree], path: Path, *, most: int = MAX_NDIM) -> NDArray[np.float64]:
     """Turn nested lists of numbers into an array.
 
     Args:
-        tree: Lists in lists, up to `MAX_NDIM` of them, all rows equally long.
+        tree: Lists in lists, all rows equally long.
         path: Key, and indices, of the list.
+        most: How many axes there may be.
 
     Raises:
         InputError: If a cell is not a number, or the lists do not form an array; names the cell.
     """
-    leaves, shape = _flatten(tree, path, number)
+    leaves, shape = _flatten(tree, path, number, most)
     array = _quickly(leaves)
     if array is None:
         array = np.array([_cell(number, leaf, i, shape, path) for i, leaf in enumerate(leaves)], np.float64)
@@ -47,7 +48,7 @@ def booleans(tree: list[Tree], path: Path) -> NDArray[np.bool_]:
     Raises:
         InputError: As `floats` does.
     """
-    leaves, shape = _flatten(tree, path, truth)
+    leaves, shape = _flatten(tree, path, truth, MAX_NDIM)
     if not set(map(type, leaves)) <= {bool}:
         leaves = [_cell(truth, leaf, i, shape, path) for i, leaf in enumerate(leaves)]
     return np.array(leaves, np.bool_).reshape(shape)
@@ -106,7 +107,9 @@ def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(i) for i in np.unravel_index(flat, shape))
 
 
-def _flatten(tree: list[Tree], path: Path, read: Callable[[Tree], Any]) -> tuple[list[Any], tuple[int, ...]]:
+def _flatten(
+    tree: list[Tree], path: Path, read: Callable[[Tree], Any], most: int
+) -> tuple[list[Any], tuple[int, ...]]:
     """Return the cells in order, and the shape; check that the lists form an array."""
     level: list[Any] = [tree]
     shape: tuple[int, ...] = ()
@@ -116,8 +119,8 @@ def _flatten(tree: list[Tree], path: Path, read: Callable[[Tree], Any]) -> tuple
             return level, shape
         if len(kinds) > 1:
             raise _mixed(level, shape, path)
-        if len(shape) == MAX_NDIM:
-            raise _deep(path)
+        if len(shape) == most:
+            raise _deep(path, most)
         lengths = set(map(len, level))
         if len(lengths) > 1:
             _check_cells(tree, path, read, _ndim(tree))
@@ -178,9 +181,9 @@ def _ragged(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     )
 
 
-def _deep(path: Path) -> InputError:
+def _deep(path: Path, most: int) -> InputError:
     return InputError(
-        f"{cell_name(path)} has more than {MAX_NDIM} dimensions: its lists are nested too deep",
+        f"{cell_name(path)} has more than {most} dimensions: its lists are nested too deep",
         path=path,
         fix="write a matrix as a list of rows: [[1, 2], [3, 4]]",
     )

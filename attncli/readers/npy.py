@@ -17,7 +17,7 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.readers.dtypes import refuse_dtype, small_float, widened
 from attncli.text import quote
 
-__all__ = ["Header", "dtypes", "is_shape", "read", "read_header"]
+__all__ = ["Header", "dtypes", "is_shape", "read", "read_header", "read_text"]
 
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
@@ -88,28 +88,50 @@ def read_header(stream: IO[bytes], size: int, name: str, path: Path) -> Header:
     Raises:
         InputError: If it is no header, or describes an array that the file cannot hold.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # NumPy's remark that the header is Python 2's; it is read all the same
-            shape, fortran, dtype = _HEADERS[npy_format.read_magic(stream)](stream)
-    except KeyError:
-        raise _damaged(name, path, "its format is newer than 2.0") from None
-    except _UNPARSED as error:
-        raise _damaged(name, path, (str(error) or type(error).__name__).splitlines()[0]) from error
+    shape, fortran, dtype = _parsed(stream, name, path)
     if dtype == np.dtype("V2"):  # what np.save makes of bfloat16
         dtype = small_float("bfloat16")
     refuse_dtype(dtype, name, path)
     if not is_shape(shape):
         raise _damaged(name, path, f"its header gives the shape {shape}, which no array has")
     offset = stream.tell()
-    needed = math.prod(shape) * dtype.itemsize
-    if needed > size - offset:
-        raise _damaged(
-            name, path, f"its header promises {needed:,} bytes of numbers, and {size - offset:,} are there"
-        )
+    _check_there(math.prod(shape) * dtype.itemsize, size - offset, name, path)
     return Header(shape, "F" if fortran else "C", dtype, offset)
+
+
+def read_text(stream: IO[bytes], size: int, name: str, path: Path) -> str | bytes:
+    """Read an array that is one text; the arguments are those of `read_header`.
+
+    Raises:
+        InputError: If it is no header, or the header of anything but one text.
+    """
+    shape, _, dtype = _parsed(stream, name, path)
+    if shape != () or dtype.kind not in "SU":
+        raise _damaged(name, path, f"one text was expected, and it holds {dtype} of shape {shape}")
+    _check_there(dtype.itemsize, size - stream.tell(), name, path)
+    text: str | bytes = np.frombuffer(stream.read(), dtype, count=1).item()
+    return text
+
+
+def _parsed(stream: IO[bytes], name: str, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+    """Read shape, order and dtype, as the header gives them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # NumPy's remark that the header is Python 2's; it is read all the same
+            return _HEADERS[npy_format.read_magic(stream)](stream)
+    except KeyError:
+        raise _damaged(name, path, "its format is newer than 2.0") from None
+    except _UNPARSED as error:
+        raise _damaged(name, path, (str(error) or type(error).__name__).splitlines()[0]) from error
+
+
+def _check_there(needed: int, there: int, name: str, path: Path) -> None:
+    if needed > there:
+        raise _damaged(
+            name, path, f"its header promises {needed:,} bytes of numbers, and {there:,} are there"
+        )
 
 
 def is_shape(lengths: Sequence[int]) -> bool:

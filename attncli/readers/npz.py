@@ -11,12 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from attncli.archive import DOCUMENT
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers import npy
 from attncli.readers.dtypes import widened
 from attncli.text import quote
 
-__all__ = ["dtypes", "names_listed", "read"]
+__all__ = ["document", "dtypes", "names_listed", "read"]
 
 _LARGE = 2**28  # bytes; a member above this must not be packed tighter than _RATIO
 _RATIO = 100
@@ -49,8 +50,22 @@ def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
         return {
             entry.filename.removesuffix(".npy"): _dtype(archive, entry, path)
             for entry in archive.infolist()
-            if entry.filename.endswith(".npy")
+            if entry.filename.endswith(".npy") and entry.filename != f"{DOCUMENT}.npy"
         }
+
+
+def document(file: pathlib.Path, path: Path) -> str | bytes | None:
+    """Read the document of a result; None where there is none.
+
+    Raises:
+        InputError: If the archive is damaged, or holds several documents, or one too tightly packed.
+    """
+    with _whole(file, path), zipfile.ZipFile(file) as archive:
+        if f"{DOCUMENT}.npy" not in archive.namelist():
+            return None
+        entry = _entry(archive, DOCUMENT, file.name, path)
+        with archive.open(entry) as stream:
+            return npy.read_text(stream, entry.file_size, f"{file.name}#{DOCUMENT}", path)
 
 
 def _dtype(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> str:
@@ -77,6 +92,21 @@ def _whole(file: pathlib.Path, path: Path) -> Iterator[None]:
 
 
 def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArray[np.generic]:
+    entry = _entry(archive, name, file, path)
+    label = f"{file}#{name}"
+    with archive.open(entry) as stream:
+        header = npy.read_header(stream, entry.file_size, label, path)
+        data = stream.read()
+    if len(data) + header.offset != entry.file_size:
+        raise zipfile.BadZipFile("a member is shorter than the archive says")
+    if 0 in header.shape:
+        return np.empty(header.shape)
+    flat = np.frombuffer(data, header.dtype, count=math.prod(header.shape))
+    return widened(flat.reshape(header.shape, order=header.order))
+
+
+def _entry(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> zipfile.ZipInfo:
+    """Find a member that is there once, and is not packed to take all memory."""
     entries = [entry for entry in archive.infolist() if entry.filename in {name, f"{name}.npy"}]
     if not entries:
         there = [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
@@ -95,16 +125,7 @@ def _member(archive: zipfile.ZipFile, name: str, file: str, path: Path) -> NDArr
             path=path,
             fix="save it with numpy.savez, which does not compress, if it is meant",
         )
-    label = f"{file}#{name}"
-    with archive.open(entry) as stream:
-        header = npy.read_header(stream, entry.file_size, label, path)
-        data = stream.read()
-    if len(data) + header.offset != entry.file_size:
-        raise zipfile.BadZipFile("a member is shorter than the archive says")
-    if 0 in header.shape:
-        return np.empty(header.shape)
-    flat = np.frombuffer(data, header.dtype, count=math.prod(header.shape))
-    return widened(flat.reshape(header.shape, order=header.order))
+    return entry
 
 
 def names_listed(there: list[str], name: str, file: str, path: Path) -> InputError:

@@ -17,6 +17,7 @@ __all__ = ["MAX_BYTES", "STDIN", "decode", "os_fault", "read_bytes"]
 STDIN = "-"
 _CHUNK = 2**20
 MAX_BYTES = 2**30
+_ZIP = b"PK\x03\x04"
 
 # UTF-32 stands first: its mark starts with that of UTF-16.
 _MARKS = (
@@ -103,6 +104,12 @@ def decode(data: bytes, name: str) -> str:
     Raises:
         InputError: If the bytes are not text in that encoding; names the first bad byte and its line.
     """
+    if data.startswith(_ZIP):
+        raise InputError(
+            f"{_spoken(name)} holds a zip archive, such as an .npz file, and no text",
+            fix="save it under a name that ends in .npz, and name that",
+            place=Place(name),
+        )
     codec, label, skip = next(
         ((codec, label, len(mark)) for mark, codec, label in _MARKS if data.startswith(mark)),
         ("utf-8", "UTF-8", 0),

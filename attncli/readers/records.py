@@ -104,10 +104,8 @@ def _names_a_choice(value: Tree) -> bool:
 def _mask(value: Tree, slot: Slot) -> Mask | None:
     if isinstance(value, dict):
         return Mask(**parse_mapping(value, Mask, slot.path, slot.folder))
-    if value == "causal":
-        return Mask(causal=True)
-    if value == "none":
-        return None
+    if isinstance(value, str) and value in {"causal", "none"}:
+        return Mask(causal=True) if value == "causal" else None
     return Mask(keep=plain_mask(value, slot.path, slot.folder))
 
 

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from attncli.errors import InputError, Path, Place
 from attncli.frozen import Frozen
 from attncli.problem import Problem, keys
-from attncli.readers import json_tree, npy, npz, safetensors_file
+from attncli.readers import archived, json_tree, npy, npz, safetensors_file
 from attncli.readers.nested import floats
 from attncli.readers.opening import decode, os_fault, read_bytes
 from attncli.text import quote
 
-__all__ = ["ALIASES", "Dump", "is_result", "read_result"]
+__all__ = ["ALIASES", "Dump", "is_bare", "is_result", "read_result"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -98,13 +98,19 @@ def is_result(name: str) -> bool:
     return suffix == ".json" and pathlib.Path(name).is_file() and "stages" in _tree(name)
 
 
-def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | None = None) -> Dump:
+_MAP = "--map NAME=weights says which stage an array is"
+
+
+def read_result(
+    name: str, stages: Collection[str], named: Mapping[str, str] | None = None, *, fix: str = _MAP
+) -> Dump:
     """Read the arrays of a result.
 
     Args:
         name: An .npz, .npy, .safetensors or .json file.
         stages: Names of the stages that there are to compare with.
         named: The stage that an array is, by the array's name, where that does not say it.
+        fix: What to do where no name says it.
 
     Raises:
         InputError: The file cannot be read, or none of its arrays is a stage.
@@ -116,7 +122,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
     except InputError as error:
         error.place = error.place or Place(name)
         raise
-    chosen = _chosen(name, there, stages, named or {})
+    chosen = _chosen(name, there, stages, named or {}, fix)
     known = {key.name for key in keys(Problem)}
     spare = [each for each in there if each not in chosen.values() and each not in known]
     return Dump(
@@ -127,6 +133,15 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
     )
 
 
+def is_bare(name: str) -> bool:
+    """Tell whether a file holds arrays and nothing that says what problem they are of.
+
+    Raises:
+        InputError: It cannot be read as what its name says that it is.
+    """
+    return pathlib.Path(name).suffix.lower() in _READERS and not archived.has_document(name)
+
+
 def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]]]:
     """List what a file holds, with its precisions, and return what reads one of them."""
     file = pathlib.Path(name)
@@ -134,6 +149,8 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
     if suffix in _READERS:
         dtypes, read = _READERS[suffix]
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
+        if archived.has_document(name):
+            found = _stages_of(name, found)
         return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,)))
     if suffix != ".json":
         raise InputError(
@@ -152,10 +169,27 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
                 fix="write it as nested lists",
                 place=Place(name),
             )
-    stated = tree.get("meta", {}).get("dtype") if isinstance(tree.get("meta"), dict) else None
-    precision = stated if stated in _PRECISIONS else "float64"
+    precision = _stated(tree) or "float64"
     lists = [member for member, value in arrays.items() if isinstance(value, list)]
     return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member])
+
+
+def _stages_of(name: str, found: Mapping[str, str]) -> dict[str, str]:
+    """Leave out what a result's own document says is no stage, and take precisions from there."""
+    tree, where = archived.placed(name)
+    stated = _stated(tree)
+    return {
+        member: stated or precision
+        for member, precision in found.items()
+        if where.get(member, ("stages",))[0] == "stages"
+    }
+
+
+def _stated(tree: Mapping[str, Any]) -> str | None:
+    """Return the precision that a result says it was computed in, where that is one for all stages."""
+    meta = tree.get("meta")
+    stated = meta.get("dtype") if isinstance(meta, dict) else None
+    return stated if isinstance(stated, str) and stated in _PRECISIONS else None
 
 
 def _numbers(name: str, member: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -191,7 +225,7 @@ def _precision(dtype: str) -> str:
 
 
 def _chosen(
-    name: str, there: Collection[str], stages: Collection[str], named: Mapping[str, str]
+    name: str, there: Collection[str], stages: Collection[str], named: Mapping[str, str], fix: str
 ) -> dict[str, str]:
     """Find the array that is each stage."""
     for member, stage in named.items():
@@ -217,7 +251,7 @@ def _chosen(
         raise InputError(
             "none of its arrays has the name of a stage",
             context=f"it holds {', '.join(map(quote, there)) or 'no arrays'}; the stages are {', '.join(stages)}",
-            fix="--map NAME=weights says which stage an array is",
+            fix=fix,
             place=Place(name),
         )
     return {stage: chosen[stage] for stage in stages if stage in chosen}

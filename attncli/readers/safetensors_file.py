@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attncli.archive import DOCUMENT
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers.dtypes import small_float, widened
 from attncli.readers.npy import is_shape
 from attncli.readers.npz import names_listed
 from attncli.text import quote
 
-__all__ = ["dtypes", "read"]
+__all__ = ["document", "dtypes", "read"]
 
 _MAX_HEADER = 100_000_000
+_METADATA = "__metadata__"
 _LENGTH = struct.Struct("<Q")
 
 _SMALL = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2"}
@@ -61,8 +63,8 @@ def read(file: pathlib.Path, member: str | None, path: Path) -> NDArray[np.gener
     name = member or str(path[-1])
     header, start = _header(file, path)
     entry = header.get(name)
-    if entry is None:
-        raise names_listed(sorted(header.keys() - {"__metadata__"}), name, file.name, path)
+    if entry is None or name == _METADATA:
+        raise names_listed(sorted(header.keys() - {_METADATA}), name, file.name, path)
     dtype, shape, offset = _layout(entry, name, start, file, path)
     if 0 in shape:
         return np.empty(shape)
@@ -76,8 +78,21 @@ def dtypes(file: pathlib.Path, path: Path) -> dict[str, str]:
         InputError: If the file is cut short, its header lies, or a dtype is not known.
     """
     header, start = _header(file, path)
-    names = sorted(header.keys() - {"__metadata__"})
+    names = sorted(header.keys() - {_METADATA})
     return {name: _layout(header[name], name, start, file, path)[0].name for name in names}
+
+
+def document(file: pathlib.Path, path: Path) -> str | None:
+    """Read the document of a result among the metadata; None where there is none.
+
+    Raises:
+        InputError: If the file is cut short, or its header lies.
+    """
+    metadata = _header(file, path)[0].get(_METADATA, {})
+    found = metadata.get(DOCUMENT) if isinstance(metadata, dict) else None
+    if found is not None and not isinstance(found, str):
+        raise _damaged(file, path, f"{DOCUMENT} in its metadata is no text")
+    return found
 
 
 def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:
@@ -92,12 +107,27 @@ def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:
             raise _damaged(file, path, f"its header claims {length:,} bytes, and the file has {size:,}")
         raw = stream.read(length)
     try:
-        header = json.loads(raw)
+        header = json.loads(raw, object_pairs_hook=_mapping)
+    except _Twice as error:
+        raise _damaged(file, path, f"its header names {quote(str(error))} twice") from error
     except (ValueError, RecursionError) as error:
         raise _damaged(file, path, "its header is not JSON") from error
     if not isinstance(header, dict):
         raise _damaged(file, path, "its header is not a mapping")
     return header, _LENGTH.size + length
+
+
+class _Twice(ValueError):
+    """A mapping holds a key twice."""
+
+
+def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in mapping:
+            raise _Twice(key)
+        mapping[key] = value
+    return mapping
 
 
 def _layout(

@@ -120,8 +120,6 @@ def _put(target: dict[str, Tree], setting: Setting) -> None:
 
 def _mask_mapping(value: Tree) -> Tree:
     """Return the mapping that a short form of mask stands for."""
-    if value == "causal":
-        return {"causal": "true"}
-    if value == "none":
-        return {}
+    if isinstance(value, str) and value in {"causal", "none"}:
+        return {"causal": "true"} if value == "causal" else {}
     return {"keep": value} if isinstance(value, list) else value

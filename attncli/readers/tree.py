@@ -9,7 +9,7 @@ from attncli.errors import InputError, Place
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Folded", "Plain", "Tree", "check_amount", "too_deep", "too_many"]
 
 Tree: TypeAlias = Any
-"""dict, list, text, and from JSON also int, float, bool and None."""
+"""dict, list, text, from JSON also int, float, bool and None, and arrays that stand beside a document."""
 
 MAX_DEPTH = 64
 MAX_VALUES = 50_000_000

@@ -80,14 +80,7 @@ def _sources(value: Tree, slot: Slot) -> Any:
 def _text(value: Tree, slot: Slot) -> str | None:
     if isinstance(value, Plain) and not value:
         return None  # a template's line that was not filled in
-    text = clean_text(value, slot.path)
-    if slot.key.name == "schema" and text != "attn/1":
-        raise InputError(
-            f"schema is {quote(text)}, and this version reads attn/1",
-            path=slot.path,
-            fix="write schema: attn/1",
-        )
-    return text
+    return clean_text(value, slot.path)
 
 
 def _integer(value: Tree, slot: Slot) -> int:

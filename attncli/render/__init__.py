@@ -37,6 +37,7 @@ class Format(Frozen):
         paper: Whether it is for white paper, unless a dark background is asked for.
         data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
         stage: The stage that it holds where it holds one only, unless another is asked for.
+        again: Whether results come back from it.
     """
 
     suffixes: tuple[str, ...]
@@ -46,6 +47,7 @@ class Format(Frozen):
     paper: bool = False
     data: bool = False
     stage: str | None = None
+    again: bool = False
 
 
 def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
@@ -139,17 +141,17 @@ def _npy(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[
 
 FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
-    "json": Format((".json",), _json, single=True, data=True),
-    "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True),
+    "json": Format((".json",), _json, single=True, data=True, again=True),
+    "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True, again=True),
     "csv": Format((".csv",), _csv, single=True, data=True),
     "tsv": Format((".tsv",), _tsv, single=True, data=True),
     "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
     "latex": Format((".tex",), _document("latex"), paper=True),
     "svg": Format((".svg",), _document("svg"), single=True, paper=True),
     "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
-    "npz": Format((".npz",), _npz, binary=True, single=True, data=True),
-    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True),
-    "npy": Format((".npy",), _npy, binary=True, single=True, data=True, stage="output"),
+    "npz": Format((".npz",), _npz, binary=True, single=True, data=True, again=True),
+    "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True, again=True),
+    "npy": Format((".npy",), _npy, binary=True, single=True, data=True, stage="output", again=True),
 }
 
 

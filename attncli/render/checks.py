@@ -38,7 +38,8 @@ def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
         f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count
     ]
     yield not bad, " and ".join(bad) or "no NaN"
-    yield True, f"{checks.kept:,} of {checks.pairs:,} pairs kept"
+    if checks.pairs:
+        yield True, f"{checks.kept:,} of {checks.pairs:,} pairs kept"
 
 
 def _short(error: float) -> str:

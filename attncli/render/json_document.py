@@ -6,16 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
+import numpy as np
+
 from attncli.compute import Result
-from attncli.problem import Expected, Problem, Variant, keys
+from attncli.problem import SCHEMA, Expected, Problem, Variant, keys
 from attncli.render.json_text import json_text
 from attncli.selfcheck import count_nan, self_check
 from attncli.trace import Record
 from attncli.version import __version__
 
 __all__ = ["document", "render_json"]
-
-SCHEMA = "attn/1"
 
 
 def render_json(result: Result, *, indent: bool = False, ascii_only: bool = False) -> Iterator[str]:
@@ -42,6 +42,7 @@ def document(result: Result) -> dict[str, Any]:
         "stages": {record.stage.name: record.array for record in kept},
         "meta": {
             "attn": __version__,
+            "file": result.file,
             "backend": result.backend,
             "device": result.device,
             "dtype": result.dtype,
@@ -81,7 +82,9 @@ def _differs(value: Any, default: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Variant):
-        return {value.name: _plain(value.value)}
+        value = {value.name: value.value}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(np.float64, copy=False)  # numbers of JSON do not say how they were stored
     if is_dataclass(value) and not isinstance(value, Expected):
         return _given(value)
     if isinstance(value, Expected):
@@ -107,8 +110,8 @@ def _digits(digits: Any) -> Any:
 
 
 def _scale(result: Result) -> float | None:
-    """Find the one number that the scores were multiplied by; None where they were not scaled."""
-    if all(record.stage.name != "scaled" for record in result.records):
+    """Find the one number that the scores were multiplied by; None where they were not scaled, or nobody knows."""
+    if not result.start or all(record.stage.name != "scaled" for record in result.records):
         return None
     multiplier, divisor = result.inputs.multiplier, result.inputs.divisor
     scale = 1.0 if multiplier is None else float(multiplier.array)

@@ -1,4 +1,4 @@
-"""A result as NumPy's .npz: inputs and stages as arrays by name, with the same bytes on each run."""
+"""A result as NumPy's .npz: its arrays by name, and its document, with the same bytes on each run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from attncli.archive import DOCUMENT, take_apart
 from attncli.compute import Result
-from attncli.render.json_document import problem_keys
+from attncli.render.json_document import document
+from attncli.render.json_text import json_text
+from attncli.render.npy import plain
 
-__all__ = ["arrays", "render_npz"]
+__all__ = ["parts", "render_npz"]
 
 
 class _Pipe(io.RawIOBase):
@@ -35,20 +38,21 @@ class _Pipe(io.RawIOBase):
 
 
 def render_npz(result: Result) -> Iterator[bytes]:
-    """Write inputs and kept stages as an .npz file, uncompressed: the bits of floats hardly repeat."""
+    """Write a result as an .npz file, uncompressed: the bits of floats hardly repeat."""
+    text, arrays = parts(result)
+    # As an array, the document comes through numpy.load and numpy.savez unharmed.
+    members = {**arrays, DOCUMENT: np.array(text.encode())}
     pipe = _Pipe()
     with zipfile.ZipFile(pipe, "w") as archive:
-        for name, array in arrays(result).items():
+        for name, array in members.items():
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, so that the bytes do not change
             with archive.open(member, "w", force_zip64=True) as file:
-                np.lib.format.write_array(file, np.ascontiguousarray(array), allow_pickle=False)
+                np.lib.format.write_array(file, plain(array), allow_pickle=False)
             yield pipe.taken()
     yield pipe.taken()
 
 
-def arrays(result: Result) -> dict[str, np.ndarray]:
-    """Collect the arrays of a result: those of the problem, then the stages that were kept."""
-    given = {
-        name: value for name, value in problem_keys(result.problem).items() if isinstance(value, np.ndarray)
-    }
-    return given | {record.stage.name: record.array for record in result.records if record.array is not None}
+def parts(result: Result) -> tuple[str, dict[str, np.ndarray]]:
+    """Take a result apart: its document as JSON, and the arrays of problem, stages and details by name."""
+    text, arrays = take_apart(document(result))
+    return "".join(json_text(text)), arrays

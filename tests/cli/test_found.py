@@ -49,8 +49,8 @@ def test_computed_again_to_the_same_bytes(attn: Attn, folder: Path, name: str) -
     """What a result says of its problem is what was computed."""
     (folder / "found.json").write_text(KEPT[name])
     once = attn("compute", "found.json", "--json")
-    (folder / "again.json").write_text(once.out)
-    assert attn("compute", "again.json", "--json") == once
+    (folder / "found.json").write_text(once.out)
+    assert attn("compute", "found.json", "--json") == once
     written = json.loads(once.out)
     assert all(written[key] == value for key, value in json.loads(KEPT[name]).items())
 

@@ -60,14 +60,14 @@ def run(written: Written, options: Sequence[str], *, stdin: bool = False) -> Cal
 
 
 def json_again(out: bytes) -> bytes:
-    """Compute a result again from what was printed, with the same stages."""
-    stages = strict(out)["stages"]
+    """Compute a result again from what was printed, with the same stages; only its file is another."""
+    stages, meta = (strict(out)[key] for key in ("stages", "meta"))
     Path("again.jsonl").write_bytes(out)
     options = ["--detail"] if b'"exp":' in out else []
     options += ["--stages", ",".join(stages)] if stages else []
     again = call(["compute", "again.jsonl", "--format", "jsonl", *options])
     assert again.status == 0, again
-    return again.out
+    return again.out.replace(b'"file":"again.jsonl"', f'"file":"{meta["file"]}"'.encode())
 
 
 @st.composite

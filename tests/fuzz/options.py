@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from attncli import cli
+from attncli.cli import ROOMS
+from attncli.command import Later
 from attncli.render import FORMATS
 from attncli.trace import STAGES
 from tests.fuzz.echo import plain
@@ -25,7 +26,9 @@ Words: TypeAlias = st.SearchStrategy[str]
 OLD: Mapping[str, bytes] = {"old.json": b"old", "sub/old.txt": b"old"}
 """Files that are there, of which none but the one that -o names may change."""
 
-COMMANDS: Mapping[str, Any] = {name: each._made() for name, each in vars(cli._program())["commands"].items()}
+COMMANDS: Mapping[str, Any] = {
+    name: Later(name, room, "").made() for room, names in ROOMS.items() for name in names
+}
 
 _SUFFIXES = [suffix for each in FORMATS.values() for suffix in each.suffixes]
 _PATHS = [

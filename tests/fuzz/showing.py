@@ -65,10 +65,13 @@ def check_shown(written: Written, options: list[str]) -> None:
             shown = hold(["show", "kept.json", *options])
             form = form_of(["show", *options])
             whole = ["--detail"] if form in FORMATS and FORMATS[form].data else []  # all that was kept
-            again = call(["compute", "kept.json", *options, *whole])
+            again = call(["compute", written.name, *options, *whole])
             shown = shown._replace(err=shown.err.replace(b"attn show", b"attn compute"))
             streamed = "--stages" in options or form == "npy"  # and says so
             assert shown == again or (streamed and shown.status == again.status), (shown, again)
+            lines = call(["show", "kept.json", "--format", "jsonl"])
+            assert call(["show", "kept.json", "-q", "-o", "kept.npz"]).status == 0
+            assert call(["show", "kept.npz", "--format", "jsonl"]) == lines
 
 
 def check_edited(written: Written, options: list[str], data: Any) -> None:

@@ -21,6 +21,7 @@ from attncli.compute import Result, compute
 from attncli.problem import Problem
 from attncli.readers import load
 from attncli.render import FORMATS
+from attncli.render.npy import plain
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
 from tests.computed import array_of
@@ -197,12 +198,24 @@ def test_png_is_the_svg_at_twice_the_size() -> None:
 
 
 def test_safetensors_holds_inputs_and_stages() -> None:
-    """Arrays by the names of keys and stages, bit for bit."""
+    """Arrays by the names of keys, stages and details, bit for bit."""
     result = compute(cat())
     tensors = load_tensors(written("safetensors", result))
-    assert set(tensors) == {"X", "W_Q", "W_K", "W_V", *(record.stage.name for record in result.records)}
+    details = (f"details.{name}" for record in result.records for name in record.details)
+    stages = (record.stage.name for record in result.records)
+    assert set(tensors) == {"X", "W_Q", "W_K", "W_V", *stages, *details}
     for record in result.records:
         np.testing.assert_array_equal(tensors[record.stage.name], array_of(result, record.stage.name))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_files_hold_one_zero_and_one_nan(dtype: str) -> None:
+    """The bits of −0 and of NaN differ between processors and libraries; files hold those of 0 and of NaN."""
+    odd = np.array([[-0.0, 0.0], [np.nan, 2.5]], dtype)
+    odd[1, 0] = np.copysign(odd[1, 0], -1)
+    kept = plain(odd.T)
+    assert kept.tobytes() == np.array([[0.0, np.nan], [0.0, 2.5]], dtype).tobytes()
+    assert np.signbit(odd[0, 0]), "what was given is not changed"
 
 
 def test_precision_and_hidden_cells_in_documents() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ def test_a_key_comes_back_as_it_was(text: str, tmp_path: pathlib.Path) -> None:
     again = tmp_path / "p.json"
     again.write_text(once, encoding="utf-8")
     assert set(problem_keys(problem)) == set(problem.said)
-    assert text_of(compute(read(again))) == once
+    assert text_of(replace(compute(read(again)), file=str(said))) == once
 
 
 def names(declared: Any, before: str = "") -> set[str]:

@@ -1,0 +1,119 @@
+"""Results that attn wrote among arrays: the document of an .npz or .safetensors file, and its arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from attncli.archive import DOCUMENT, places, put_together
+from attncli.errors import InputError, Path, Place
+from attncli.readers import json_tree, npz, safetensors_file
+from attncli.readers.files import check_regular
+from attncli.readers.opening import decode, os_fault
+from attncli.readers.places import TextSource
+from attncli.readers.tree import Tree
+from attncli.text import quote
+
+__all__ = ["ARCHIVES", "has_document", "placed", "whole"]
+
+ARCHIVES: Mapping[str, ModuleType] = MappingProxyType({".npz": npz, ".safetensors": safetensors_file})
+"""The formats that have room for a document beside arrays, by suffix."""
+
+
+class Among(TextSource):
+    """A document that stands among arrays; ``name`` is the whole file's."""
+
+    def place(self, path: Path) -> Place:
+        """Return the place of a value in the document."""
+        return Place(f"{self.name}#{DOCUMENT}", *(self.locate(path) or ()))
+
+
+def has_document(name: str) -> bool:
+    """Tell whether a file is an archive with a result's document in it.
+
+    Raises:
+        InputError: It is an archive by its name, and cannot be read as one.
+    """
+    return pathlib.Path(name).suffix.lower() in ARCHIVES and _text(name) is not None
+
+
+def whole(name: str) -> tuple[Tree, TextSource]:
+    """Read the document of an archive that has one, with its arrays where they belong.
+
+    Raises:
+        InputError: The document is no JSON, or it and the arrays are not those of one result.
+    """
+    tree, source = _document(name)
+    file, kind = pathlib.Path(name), _kind(name)
+    with _inside(source):
+        _check_named(kind.dtypes(file, ("result",)), places(tree), file.name)
+        return put_together(tree, lambda member, path: kind.read(file, member, path)), source
+
+
+def _check_named(there: Collection[str], named: Mapping[str, Path], file: str) -> None:
+    """Refuse an archive whose arrays are not those of its document, none more and none less."""
+    for each in there:
+        if each not in named:
+            raise InputError(
+                f"{quote(file, marks='')} holds {quote(each)}, which its {DOCUMENT} does not name",
+                fix="save it without that array",
+            )
+    for each, path in named.items():
+        if each not in there:
+            raise InputError(
+                f"{quote(file, marks='')} holds no array {quote(each)}, and its {DOCUMENT} names one",
+                path=path,
+                fix="save it with all of its arrays",
+            )
+
+
+def placed(name: str) -> tuple[Tree, dict[str, Path]]:
+    """Read the document of an archive that has one, and where each of its arrays belongs.
+
+    Raises:
+        InputError: The document is no JSON, or does not say that.
+    """
+    tree, source = _document(name)
+    with _inside(source):
+        return tree, places(tree)
+
+
+@contextlib.contextmanager
+def _inside(source: TextSource) -> Iterator[None]:
+    """Give errors that pass through their place in the document."""
+    try:
+        yield
+    except InputError as error:
+        error.place = error.place or source.place(error.path)
+        raise
+
+
+def _document(name: str) -> tuple[dict[str, Any], TextSource]:
+    found = _text(name)
+    assert found is not None, "the caller has asked whether there is one"
+    label = f"{name}#{DOCUMENT}"
+    text = found if isinstance(found, str) else decode(found, label)
+    ((tree, _),) = json_tree.documents(text, label, several=False)
+    if not isinstance(tree, dict):
+        raise InputError("the document of a result is a mapping", place=Place(label))
+    return tree, Among(name=name, text=text, tokens=json_tree.tokens)
+
+
+def _text(name: str) -> str | bytes | None:
+    file = pathlib.Path(name)
+    try:
+        check_regular(file, name, ("result",))
+        text: str | bytes | None = _kind(name).document(file, ("result",))
+    except OSError as error:
+        raise os_fault(error, name) from error
+    except InputError as error:
+        error.place = error.place or Place(name)
+        raise
+    return text
+
+
+def _kind(name: str) -> ModuleType:
+    return ARCHIVES[pathlib.Path(name).suffix.lower()]
