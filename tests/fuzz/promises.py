@@ -76,7 +76,7 @@ def hold(arguments: Sequence[str], stdin: bytes = b"", spared: Collection[str] =
         return done
     _hold_notes(done)
     target = _target(arguments)
-    assert changed <= {target} - _named(arguments), changed
+    assert changed <= {target} - _named(arguments, before), changed
     assert done.status > 1 or "--set" in arguments or not changed & {*spared}, changed
     if target in {None, "-", "/dev/stdout", *changed}:
         assert bool(done.out) != bool(changed), done
@@ -117,11 +117,11 @@ def _target(arguments: Sequence[str]) -> str | None:
     return name and os.path.normpath(name)
 
 
-def _named(arguments: Sequence[str]) -> set[str]:
+def _named(arguments: Sequence[str], files: Collection[str]) -> set[str]:
     """List the files that a command line names as inputs, problems by their folder too."""
     words = [word for before, word in pairwise(arguments) if before not in {"-o", "--output"}]
     names = {os.path.normpath(word) for word in words if word}
-    inside = (Path(name) for name in _contents() if Path(name).suffix in READERS)
+    inside = (Path(name) for name in files if Path(name).suffix in READERS)
     return names | {str(path) for path in inside if str(path.parent) in names}
 
 
