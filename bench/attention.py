@@ -155,13 +155,14 @@ def main() -> None:
     parser.add_argument("tokens", type=int)
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--only", help="one contender, to measure its memory too")
+    parser.add_argument("--only", action="append", help="a contender; alone, its memory is measured too")
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--cold", action="store_true", help="without a run that warms up")
     given = parser.parse_args()
     everybody = contenders(given.tokens, given.heads, given.dtype)
-    chosen = {name: run for name, run in everybody.items() if given.only in (None, name)}
+    chosen = {name: run for name, run in everybody.items() if not given.only or name in given.only}
     before = _peak()
-    taken = times(chosen, given.runs, PAUSE)
+    taken = times(chosen, given.runs, pause=PAUSE, warm=not given.cold)
     base = taken.get("torch SDPA") or next(iter(taken.values()))
     report = {
         name: {"seconds": statistics.median(each), "ratio": ratio(each, base)} for name, each in taken.items()

@@ -10,16 +10,39 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import yaml
 
 from attncli.readers import load
 from attncli.render.json_text import json_text
 from attncli.resolve import resolve
 from bench.pairs import RUNS, ratio, times
 
-__all__ = ["json_ratios", "mapped"]
+__all__ = ["mapped", "reading_ratios", "writing_ratios"]
 
 
-def json_ratios(runs: int = RUNS) -> dict[str, float]:
+def reading_ratios(runs: int = RUNS) -> dict[str, float]:
+    """Read a million numbers as JSON and three hundred thousand as YAML, beside who else does."""
+    array = np.random.default_rng(0).standard_normal((1000, 1000))
+    with TemporaryDirectory() as folder:
+        as_json, as_yaml = Path(folder, "p.json"), Path(folder, "p.yaml")
+        as_json.write_text(json.dumps({"scores": array.tolist()}), "utf-8")
+        as_yaml.write_text(f"scores: {array[:300].tolist()}\n", "utf-8")
+        taken = times(
+            {
+                "attn, JSON": lambda: load(str(as_json)),
+                "json.loads and np.asarray": lambda: np.asarray(
+                    json.loads(as_json.read_text("utf-8"))["scores"]
+                ),
+                "attn, YAML": lambda: load(str(as_yaml)),
+                "yaml.load with CSafeLoader": lambda: yaml.load(as_yaml.read_text("utf-8"), yaml.CSafeLoader),
+            },
+            runs,
+        )
+    pairs = ("attn, JSON", "json.loads and np.asarray"), ("attn, YAML", "yaml.load with CSafeLoader")
+    return {theirs: ratio(taken[ours], taken[theirs]) for ours, theirs in pairs}
+
+
+def writing_ratios(runs: int = RUNS) -> dict[str, float]:
     """Write a million numbers as JSON, and hold that against json.dumps of a list."""
     array = np.random.default_rng(0).standard_normal((1000, 1000))
     ways: dict[str, Any] = {
@@ -49,6 +72,6 @@ def mapped(tokens: int = 65536) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    for name, value in json_ratios().items():
+    for name, value in {**reading_ratios(), **writing_ratios()}.items():
         print(f"{value:6.2f} × {name}")
     print("{:.0f} MiB in files, {:.1f} MiB taken".format(*mapped()))

@@ -19,11 +19,11 @@ RUNS = 7
 
 
 def times(
-    contenders: Mapping[str, Callable[[], object]], runs: int = RUNS, pause: float = 0
+    contenders: Mapping[str, Callable[[], object]], runs: int = RUNS, *, pause: float = 0, warm: bool = True
 ) -> dict[str, list[float]]:
     """Run contenders in turn, with a pause of some seconds before each; return what each run took."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for number in range(runs + 1):
+    for number in range(0 if warm else 1, runs + 1):
         for name, run in contenders.items():
             time.sleep(pause)
             start = time.perf_counter()
