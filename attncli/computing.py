@@ -67,7 +67,7 @@ def compute(
     problems = [problem for name in files for problem in load(name, settings.strings())]
     delivery.spare(file for problem in problems for file in problem.origin.files)
     if plan:
-        delivery.only_table("--plan")
+        delivery.only_text("--plan")
         _say_plans(problems, engine, view)
     else:
         _answer(delivery, problems, engine, view)
@@ -114,7 +114,7 @@ def random(
     )
     problem = override(draw_problem(sizes, seed, distribution), settings.strings())
     if plan:
-        delivery.only_table("--plan")
+        delivery.only_text("--plan")
         _say_plans([problem], engine, view)
     else:
         _answer(delivery, [problem], engine, view, [f"--seed {seed} draws the same matrices again"])

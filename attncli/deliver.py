@@ -79,14 +79,14 @@ class Delivery:
         if self._file is not None:
             files.check_target(self._file, inputs)
 
-    def only_table(self, option: str) -> None:
-        """Refuse another form or a file, for what is only said at standard output.
+    def only_text(self, option: str) -> None:
+        """Refuse another form, for what is said at standard output while no file is written.
 
         Raises:
-            InputError: One of them is asked for.
+            InputError: One is asked for.
         """
-        if self.name != "table" or self._file is not None:
-            raise InputError(f"{option} is text on standard output", fix="leave out --json, --format and -o")
+        if self._file is None and self.name != "table":
+            raise InputError(f"{option} is text on standard output", fix="leave out --json and --format")
 
     def write(self, results: Sequence[Noted], view: View, notes: Sequence[str] = ()) -> None:
         """Render results and write them, and then what is to be said of them.

@@ -115,7 +115,10 @@ def no_stage(
 
 
 Plan = Annotated[
-    bool, typer.Option("--plan", help="Only say in which way it would be computed, and what that takes.")
+    bool,
+    typer.Option(
+        "--plan", help="Only say in which way it would be computed, and what that takes; -o is not written."
+    ),
 ]
 """Of the commands that compute, those that can be asked this take it."""
 

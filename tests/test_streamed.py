@@ -184,6 +184,9 @@ def test_a_plan_computes_nothing(attn: Attn, monkeypatch: pytest.MonkeyPatch) ->
     assert "path        streamed" in tiles.out
     assert "tiles of the scores" in tiles.out
     assert "operations  80.0 GFLOP" in tiles.out  # 2 · 50000² · (8 + 8), and little more
+    to_file = attn("random", "--seq", "50000", "--dim", "8", "--plan", "-o", "output.npy")
+    assert to_file.out == tiles.out  # since an .npy file holds the output alone
+    assert not Path("output.npy").exists()
 
 
 def test_the_bar_waits_a_second_and_tells_the_time_left() -> None:
