@@ -84,7 +84,7 @@ def _named(report: Report) -> Report:
 def _files(name: str) -> Iterator[str]:
     """Yield a file, or the problem files of a folder."""
     folder = pathlib.Path(name)
-    if name == STDIN or not folder.is_dir():
+    if name in {"", STDIN} or not folder.is_dir():  # of no name, pathlib makes the folder one is in
         yield name
         return
     found = sorted(str(path) for path in folder.iterdir() if path.suffix.lower() in READERS)

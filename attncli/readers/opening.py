@@ -36,8 +36,10 @@ def read_bytes(name: str) -> bytes:
         name: A path, or ``-`` for standard input.
 
     Raises:
-        InputError: If it is not there, cannot be read, or is larger than `MAX_BYTES`.
+        InputError: If no file is named, or it is not there, cannot be read, or is larger than `MAX_BYTES`.
     """
+    if not name:
+        raise InputError("no file is named: the name is empty", fix="name a file, or - for standard input")
     try:
         if name == STDIN:
             return _bounded(_stdin(), name)
@@ -93,9 +95,7 @@ def os_fault(error: OSError, name: str, *, what: str = "") -> InputError | Unava
 
 
 def _spoken(name: str) -> str:
-    return (
-        "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="" if name else '"')
-    )
+    return "standard input" if name in {STDIN, "<stdin>"} else quote(name, limit=200, marks="")
 
 
 def decode(data: bytes, name: str) -> str:

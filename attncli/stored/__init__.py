@@ -52,22 +52,26 @@ def stored_result(problem: Problem) -> Result:
     Raises:
         InputError: It is a problem without a result, or a result that does not fit its problem.
     """
-    if not problem.stages:
-        raise InputError(
-            "this is a problem, not the result of one: it has no stages",
-            fix="attn compute FILE -o result.json, and show that",
-        )
     try:
-        meta = read_meta(problem.meta)
-        if all(getattr(problem, key) is None for key in STARTS):
-            return alone(problem, problem.stages, meta)
-        return _of_problem(problem, problem.stages, meta)
+        return _stored(problem, read_meta(problem.meta))
     except InputError as error:
         by = version(problem.meta)
         if by not in {"", __version__}:
             told = f"attn {by} wrote it, and this is attn {__version__}"
             error.context = f"{error.context}\n{told}" if error.context else told
         raise
+
+
+def _stored(problem: Problem, meta: Meta) -> Result:
+    stages = problem.stages or {}
+    startless = all(getattr(problem, key) is None for key in STARTS)
+    # of stages that were all given none is kept: then only meta tells a result from a problem
+    if not stages and (startless or problem.stages is None or meta.declared is None):
+        raise InputError(
+            "this is a problem, not the result of one: it has no stages",
+            fix="attn compute FILE -o result.json, and show that",
+        )
+    return alone(problem, stages, meta) if startless else _of_problem(problem, stages, meta)
 
 
 def only(result: Result, stages: Collection[str] | None) -> Result:

@@ -107,7 +107,9 @@ class _Said:
         return value or {}
 
     def notes(self) -> tuple[str, ...]:
-        value = self._meta.get("notes") or []
+        value = self._meta.get("notes")
+        if value is None:
+            return ()
         if not isinstance(value, list) or not all(isinstance(note, str) for note in value):
             raise _odd(("meta", "notes"), "no list of texts")
         return tuple(value)

@@ -32,7 +32,10 @@ from .conftest import Attn
         ("compute cat.yaml cat.yaml -o both.json", "json holds one result, and there are 2"),
         ("compute cat.yaml --head 7", "there is no head 7"),
         ("compute none.yaml", "none.yaml"),
-        ("compute ", 'cannot read "": it is a directory'),
+        *(
+            (line, "no file is named")
+            for line in ("compute ", "show ", "diff ", "check ", "explain  weights")
+        ),
         ("compute cat.yaml --color \x1b[31m", '"<U+001B>[31m" is none of'),
         ("random --seq 3", "missing option '--dim'"),
         ("random --seq 0 --dim 4", "invalid value for '--seq'"),

@@ -130,6 +130,42 @@ def test_a_result_is_held_to_the_precision_that_it_says(attn: Attn, form: str) -
     assert {each["precision"] for each in json.loads(done.out)["stages"]} == {"float16"}
 
 
+HEADS = "{Q: [[[[1, 2]], [[3, 4]]]], K: [[[[1, 2]], [[3, 4]]]], V: [[[[5, 6]], [[7, 8]]]], num_heads: 2}"
+SCORES = "{scores: [[1, 0], [0, 1]], V: [[1, 2], [3, 4]]}"
+
+
+@pytest.mark.parametrize("form", KEPT)
+@pytest.mark.parametrize(("problem", "stage"), [(HEADS, "V"), (SCORES, "scores")])
+def test_a_stage_that_was_given_is_shown_though_none_was_kept(
+    attn: Attn, form: str, problem: str, stage: str
+) -> None:
+    """What was given is not written again among the stages, and a result of nothing else is one too."""
+    Path("given.yaml").write_text(problem)
+    attn("compute", "given.yaml", "--stages", stage, "-q", "-o", f"r.{form}")
+    for options in (("--stages", stage), ("--stages", stage, "--json")):
+        assert attn("show", f"r.{form}", *options) == attn("compute", "given.yaml", *options)
+    assert (
+        attn("show", f"r.{form}", "--json").out == attn("show", f"r.{form}", "--stages", stage, "--json").out
+    )
+
+
+@pytest.mark.parametrize("key", ["notes", "details", "stages", "file", "backend"])
+def test_an_array_is_nothing_that_meta_says(attn: Attn, key: str) -> None:
+    """An archive may put an array wherever null stands; in meta, none is taken for text, list or mapping."""
+    attn("compute", "cat.yaml", "-q", "-o", "r.npz")
+    with np.load("r.npz") as archive:
+        arrays: dict[str, Any] = dict(archive)
+    document = json.loads(arrays["attn.json"].item())
+    document["meta"][key] = None
+    listed = {name: path for name, path in document["arrays"].items() if path[:2] != ["meta", key]}
+    document["arrays"] = {**listed, "X2": ["meta", key]}
+    own: dict[str, Any] = {name: arrays[name] for name in listed}
+    np.savez("r.npz", **own, X2=np.ones(3), **{"attn.json": np.array(json.dumps(document))})  # type: ignore[arg-type]
+    done = attn("show", "r.npz")
+    assert (done.status, done.out) == (2, "")
+    assert f"meta.{key} is no " in done.err
+
+
 def test_one_stage_goes_into_one_array(attn: Attn) -> None:
     """What is shown may be written as .npy, which holds the output unless another stage is asked for."""
     attn("compute", "cat.yaml", "-q", "-o", "r.npz")
@@ -332,6 +368,10 @@ DAMAGED: dict[str, tuple[dict[str, Any], str]] = {
     "a detail misspelt": ({"meta__details__entropie": [1, 2, 3]}, "did you mean entropy?"),
     "a detail of another shape": ({"meta__details__entropy": [1, 2]}, "meta.details.entropy is 2, but its problem makes it 3 (query)"),
     "notes that are none": ({"meta__notes": "abc"}, "meta.notes is no list of texts"),
+    "notes that are a number": ({"meta__notes": 0}, "meta.notes is no list of texts"),
+    "no stages, and none declared": ({"stages": {}, "meta__stages": None}, "this is a problem, not the result of one"),
+    "no stages, and no problem": ({"stages": {}, "meta__stages": [], "X": None}, "this is a problem, not the result of one"),
+    "no stages, and some declared": ({"stages": {}}, '"Q" is in meta.stages, and not in stages'),
     "a backend that is none": ({"meta__backend": 1}, "meta.backend is no text"),
     "meta that is none": ({"meta": "abc"}, "meta is no mapping"),
     "a newer document": ({"schema": "attn/2", "gates": [[1]]}, 'schema is "attn/2", and this version reads attn/1'),
