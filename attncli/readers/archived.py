@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import pathlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -13,6 +14,7 @@ from attncli.archive import DOCUMENT, places, put_together
 from attncli.errors import InputError, Path, Place
 from attncli.readers import json_tree
 from attncli.readers.files import check_regular
+from attncli.readers.keys import check_version
 from attncli.readers.opening import decode, os_fault
 from attncli.readers.places import TextSource
 from attncli.readers.tree import Tree
@@ -50,22 +52,24 @@ def whole(name: str) -> tuple[Tree, TextSource]:
     tree, source = _document(name)
     file, kind = pathlib.Path(name), _kind(name)
     with _inside(source):
-        _check_named(kind.dtypes(file, ("result",)), places(tree), file.name)
+        _check_named(name, places(tree))
         return put_together(tree, lambda member, path: kind.read(file, member, path)), source
 
 
-def _check_named(there: Collection[str], named: Mapping[str, Path], file: str) -> None:
+def _check_named(name: str, named: Mapping[str, Path]) -> None:
     """Refuse an archive whose arrays are not those of its document, none more and none less."""
+    file = pathlib.Path(name)
+    there = _kind(name).dtypes(file, ("result",))
     for each in there:
         if each not in named:
             raise InputError(
-                f"{quote(file, marks='')} holds {quote(each)}, which its {DOCUMENT} does not name",
+                f"{quote(file.name, marks='')} holds {quote(each)}, which its {DOCUMENT} does not name",
                 fix="save it without that array",
             )
     for each, path in named.items():
         if each not in there:
             raise InputError(
-                f"{quote(file, marks='')} holds no array {quote(each)}, and its {DOCUMENT} names one",
+                f"{quote(file.name, marks='')} holds no array {quote(each)}, and its {DOCUMENT} names one",
                 path=path,
                 fix="save it with all of its arrays",
             )
@@ -75,11 +79,16 @@ def placed(name: str) -> tuple[Tree, dict[str, Path]]:
     """Read the document of an archive that has one, and where each of its arrays belongs.
 
     Raises:
-        InputError: The document is no JSON, or does not say that.
+        InputError: The document is no JSON or of another version, or it and the arrays are not those of
+            one result.
     """
     tree, source = _document(name)
     with _inside(source):
-        return tree, places(tree)
+        check_version(tree)
+        found = places(tree)
+        _check_named(name, found)
+        put_together(copy.deepcopy(tree), lambda member, _path: member)  # refuses what is no place
+        return tree, found
 
 
 @contextlib.contextmanager

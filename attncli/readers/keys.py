@@ -13,7 +13,7 @@ from attncli.readers.scalars import unknown_name
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["mapping_at_top", "to_problem"]
+__all__ = ["check_version", "mapping_at_top", "to_problem"]
 
 
 def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
@@ -28,7 +28,7 @@ def to_problem(tree: Tree, origin: Source, folder: pathlib.Path) -> Problem:
         InputError: If a key is unknown, or its value is not what the key takes.
     """
     mapping_at_top(tree)
-    _check_version(tree)
+    check_version(tree)
     _check_level(tree)
     values = parse_mapping(tree, Problem, (), folder)
     problem = Problem(**values, origin=origin, said=frozenset(values))
@@ -61,8 +61,12 @@ def mapping_at_top(tree: Tree) -> None:
     raise InputError(f"the file is one text, {quote(text)}, where {expected}", fix=fix)
 
 
-def _check_version(tree: Mapping[str, Tree]) -> None:
-    """Refuse a document of another version before any key of it is taken for a mistake."""
+def check_version(tree: Mapping[str, Tree]) -> None:
+    """Refuse a document of another version before any key of it is taken for a mistake.
+
+    Raises:
+        InputError: If it says that it is of one.
+    """
     said = tree.get("schema")
     if not isinstance(said, str) or said in {"", SCHEMA}:
         return

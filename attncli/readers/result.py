@@ -14,6 +14,7 @@ from attncli.errors import InputError, Path, Place
 from attncli.frozen import Frozen
 from attncli.problem import Problem, keys
 from attncli.readers import archived, json_tree, npy, npz, safetensors_file
+from attncli.readers.keys import check_version
 from attncli.readers.nested import floats
 from attncli.readers.opening import decode, os_fault, read_bytes
 from attncli.text import quote
@@ -158,6 +159,8 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
             fix=f"save it as one of: {', '.join(_READERS)}, .json",
         )
     tree = _tree(name)
+    if "stages" in tree:
+        check_version(tree)
     arrays = tree.get("stages", tree)
     if not isinstance(arrays, dict):
         raise InputError("stages is no mapping of stages to arrays", path=("stages",), place=Place(name))

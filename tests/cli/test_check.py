@@ -259,6 +259,40 @@ def test_bad_results_are_errors(attn: Attn, arguments: tuple[str, ...], message:
     assert message in done.err
 
 
+@pytest.mark.parametrize("form", ["json", "npz", "safetensors"])
+def test_a_result_of_another_version_is_refused(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """What a later attn wrote may mean something else, so it is not held against anything."""
+    with monkeypatch.context() as later:
+        later.setattr("attncli.render.json_document.SCHEMA", "attn/2")
+        attn("random", "--seq", "2", "--dim", "2", "-q", "-o", f"later.{form}")
+    attn("random", "--seq", "2", "--dim", "2", "-q", "-o", "now.json")
+    for command in ("check", "diff"):
+        done = attn(command, "now.json", f"later.{form}")
+        assert (done.status, done.out) == (2, "")
+        assert 'schema is "attn/2", and this version reads attn/1' in done.err
+        assert f"\n   --> later.{form}" in done.err
+
+
+@pytest.mark.parametrize("form", ["npz", "safetensors"])
+def test_a_stage_that_was_renamed_is_not_passed_over(attn: Attn, form: str) -> None:
+    """An archive whose arrays are not those that its document names is held against nothing."""
+    attn("random", "--seq", "2", "--dim", "2", "-q", "-o", f"r.{form}")
+    attn("random", "--seq", "2", "--dim", "2", "-q", "-o", "now.json")
+    raw = Path(f"r.{form}").read_bytes()
+    names = {
+        "npz": (b"weights.npy", b"weightz.npy"),
+        "safetensors": (b'"weights":{"dtype"', b'"weightz":{"dtype"'),
+    }
+    assert names[form][0] in raw
+    Path(f"r.{form}").write_bytes(raw.replace(*names[form]))
+    for command in ("check", "diff"):
+        done = attn(command, "now.json", f"r.{form}")
+        assert (done.status, done.out) == (2, "")
+        assert f'r.{form} holds "weightz", which its attn.json does not name' in done.err
+
+
 def test_diff_of_one_problem_in_two_ways(attn: Attn) -> None:
     """Two settings of one problem differ where they part; two precisions do not."""
     done = attn("diff", "cat.yaml", "--set-b", "mask.causal=true")

@@ -18,6 +18,7 @@ from attncli.errors import InputError
 from attncli.problem import Mask, Problem
 from attncli.readers import load as read
 from attncli.readers import npz
+from attncli.readers.result import read_result
 from attncli.render import FORMATS
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
@@ -96,6 +97,18 @@ def test_document_and_arrays_that_do_not_fit(arrays: dict[str, Any], tmp_path: P
     changed(arrays, change, tmp_path / "r.npz")
     with pytest.raises(InputError, match=message):
         compute(read(str(tmp_path / "r.npz"))[0])
+
+
+@pytest.mark.parametrize(
+    "name", ["an array is gone", "an array is new", *(name for name in DAMAGES if "place" in name)]
+)
+def test_what_is_no_result_is_not_compared_as_one(arrays: dict[str, Any], tmp_path: Path, name: str) -> None:
+    """An archive that is refused where it is shown is refused where its stages are held against others."""
+    change, message = DAMAGES[name]
+    changed(arrays, change, tmp_path / "r.npz")
+    with pytest.raises(InputError, match=message) as caught:
+        read_result(str(tmp_path / "r.npz"), ["weights", "output"])
+    assert str(caught.value.place).startswith(str(tmp_path / "r.npz"))
 
 
 TEXTS = {
