@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import Annotated
@@ -12,7 +13,7 @@ from typer.core import TyperGroup
 
 from attncli import streams
 from attncli.command import Group, Later
-from attncli.errors import ExitCode
+from attncli.errors import ExitCode, InputError
 from attncli.faults import verdict
 from attncli.version import __version__
 
@@ -34,6 +35,9 @@ Exit status:
   3    it cannot be done here: a backend or device is missing, memory does not
        suffice, the output cannot be written, or attn itself is at fault
   130  interrupted"""
+
+_COMPLETE = "_ATTN_COMPLETE"
+"""The variable in which a shell asks Typer for completion, in place of a command."""
 
 app = typer.Typer(
     name="attn",
@@ -108,11 +112,19 @@ def _program() -> TyperGroup:
 def _dispatch(arguments: Sequence[str] | None) -> int:
     """Let Typer run a command; what it prints itself, such as help, is written as results are."""
     said = io.StringIO()
+    asked = os.environ.get(_COMPLETE)
     with redirect_stdout(said):
         try:
             status = _program()(arguments, prog_name="attn", standalone_mode=False)
-        except SystemExit as done:  # a closed pipe, or completion
-            status = done.code
+        except SystemExit as done:  # a closed pipe, or completion, which says itself what it does not know
+            status = ExitCode.INPUT if asked and done.code else done.code
+        except (KeyError, ValueError) as error:  # Typer takes the variables of a shell on trust
+            if not asked:
+                raise
+            raise InputError(
+                f"{_COMPLETE} asks for completion, and the variables that say of what are missing or wrong",
+                fix=f"unset {_COMPLETE}, which only a shell sets",
+            ) from error
     if said.getvalue():
         streams.write_stdout([said.getvalue()])
     return int(status or 0)

@@ -124,3 +124,27 @@ def test_completion_knows_the_options(sh: Shell, shell: str) -> None:
     done = sh("attn", _ATTN_COMPLETE=f"complete_{shell}", **variables)
     assert b"bfloat16" in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("asked", "variables", "said"),
+    [
+        ("complete_bash", {}, "the variables that say of what are missing or wrong"),
+        ("complete_bash", {"COMP_WORDS": "attn c"}, "the variables that say of what are missing or wrong"),
+        ("complete_bash", {"COMP_WORDS": "attn c", "COMP_CWORD": "x"}, "are missing or wrong"),
+        ("complete_tcsh", {}, "Shell tcsh not supported"),
+        ("nonsense", {}, "Invalid completion instruction"),
+    ],
+)
+def test_a_shell_that_asks_wrongly_for_completion(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch, asked: str, variables: dict[str, str], said: str
+) -> None:
+    """One message, of no fault of attn's own, and exit status 2."""
+    for name in ("COMP_WORDS", "COMP_CWORD"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"_ATTN_COMPLETE": asked, **variables}.items():
+        monkeypatch.setenv(name, value)
+    done = attn()
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err
+    assert "internal error" not in done.err
