@@ -83,6 +83,7 @@ class Style(Frozen, kw_only=True):
         root: What stands for the square root.
         most: So many terms of a sum or a maximum are written; the largest, where there are more.
         rest: Writes what the other terms come to, from its number and how many they are.
+        gathered: Writes a function of many numbers, from its name and theirs.
     """
 
     number: Callable[[float], str]
@@ -90,10 +91,16 @@ class Style(Frozen, kw_only=True):
     root: str = "√"
     most: int | None = None
     rest: Callable[[str, int], str] = "{0} [{1} more]".format
+    gathered: Callable[[str, str], str] = "{0}({1})".format
 
 
-EXACT = Style(number=repr, signs={"+": " + ", "−": " - ", "×": " * ", "÷": " / "}, root="sqrt")
-"""Every term at full precision, as Python."""
+EXACT = Style(
+    number=repr,
+    signs={"+": " + ", "−": " - ", "×": " * ", "÷": " / "},
+    root="sqrt",
+    gathered="{0}([{1}])".format,
+)
+"""Every term at full precision, as Python with `math`, and the mean of `statistics`, at hand."""
 
 _LOOSE, _TIGHT, _WHOLE = 1, 2, 3  # how firmly a text holds together: a sum, a product, a number
 
@@ -209,7 +216,7 @@ def _gathered(node: Gather, style: Style) -> tuple[str, int]:
     if others:
         largest = max if node.how == "max" else sum
         texts.append(style.rest(style.number(largest(term.value for term in others)), len(others)))
-    return f"{node.how}({', '.join(texts)})", _WHOLE
+    return style.gathered(node.how, ", ".join(texts)), _WHOLE
 
 
 def _shown(node: Gather, style: Style) -> tuple[list[Node], list[Node]]:

@@ -48,16 +48,17 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
         heads_view=view.heads_view,
         percent=view.percent is not False,
         notes=result.notes,
-        example=_example(result),
+        example=_example(result, view),
     )
 
 
-def _example(result: Result) -> str:
-    """Choose what the last query looks at most but for itself, or its only key."""
+def _example(result: Result, view: View) -> str:
+    """Choose what the last query looks at most but for itself, or its only key, in a part that is shown."""
     record = next((each for each in result.records if each.stage.name == "weights"), None)
     if record is None or record.array is None or not record.array.size:
         return ""
-    lead = (0,) * (record.array.ndim - 2)
+    shown = {"batch": view.batch or 0, "head": view.head or 0}
+    lead = tuple(shown[axis] for axis in record.axes[:-2])
     row = np.nan_to_num(record.array[lead][-1])
     if result.query_labels == result.key_labels and len(row) > 1:
         row[-1] = -1

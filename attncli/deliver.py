@@ -126,23 +126,28 @@ class Delivery:
             raise InputError(
                 f"--json and --format {asked} contradict each other", fix="leave out one of them"
             )
-        if asked and asked not in self._formats:
-            raise InputError(
-                f"what this command finds is not written as {asked}",
-                fix=f"--format {'|'.join(self._formats)}",
-            )
+        if asked:
+            self._require(asked)
         if asked or self._options.json:
             return asked or "json"
         if self._file is None or files.is_stream(self._file):
             return "table"
-        for name, each in self._formats.items():
+        for name, each in FORMATS.items():
             if self._file.lower().endswith(each.suffixes):
+                self._require(name)
                 return name
         known = ", ".join(suffix for each in self._formats.values() for suffix in each.suffixes)
         raise InputError(
             f"the name {quote(self._file)} does not say in which format to write",
             fix=f"--format {'|'.join(self._formats)}, or a name that ends in {known}",
         )
+
+    def _require(self, form: str) -> None:
+        if form not in self._formats:
+            raise InputError(
+                f"what this command finds is not written as {form}",
+                fix=f"--format {'|'.join(self._formats)}",
+            )
 
     def _describe(self) -> Terminal:
         choice = self._options

@@ -10,7 +10,7 @@ import typer
 from attncli.backends import BACKENDS
 from attncli.deliver import Delivery
 from attncli.errors import ExitCode, InputError
-from attncli.options import KEYS, Engine, Output, Settings, one_of
+from attncli.options import KEYS, Engine, Findings, Settings, one_of
 from attncli.render import FINDINGS
 
 if TYPE_CHECKING:  # help does not wait for NumPy
@@ -33,7 +33,7 @@ def check(
         typer.Option("--map", metavar="NAME=STAGE", help="Which stage an array of RESULT is."),
     ] = None,
     settings: Settings,
-    output: Output,
+    output: Findings,
     full: Annotated[bool, typer.Option("--full", help="Tables of what is right too, however large.")] = False,
 ) -> int:
     """Read, check, write; 1 when a number is wrong."""
@@ -76,7 +76,7 @@ def diff(
     ] = None,
     dtype_b: Annotated[str | None, one_of("--dtype-b", KEYS["dtype"].choices, "As --dtype, for B.")] = None,
     backend_b: Annotated[str | None, one_of("--backend-b", BACKENDS, "As --backend, for B.")] = None,
-    output: Output,
+    output: Findings,
 ) -> int:
     """Read or compute both, compare, write; 1 when they differ."""
     from attncli import checking  # noqa: PLC0415

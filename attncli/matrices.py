@@ -136,6 +136,7 @@ class Desk:
             mixture=None,
             first_row=top,
             first_column=left,
+            peaks=None if spans[1] is None else matrix.array[rows].max(axis=-1),
         )
 
     def _masked_cells(self, exhibit: Exhibit, part: Part) -> NDArray[np.bool_] | None:

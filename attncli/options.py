@@ -18,7 +18,7 @@ from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
 from attncli.frozen import Frozen
 from attncli.problem import Kind, Mask, Problem, keys
-from attncli.render import FORMATS
+from attncli.render import FINDINGS, FORMATS
 from attncli.render.colors import PALETTES, SCALES
 from attncli.text import quote
 from attncli.trace import STAGES
@@ -46,6 +46,10 @@ LARGEST = 2**63 - 1
 
 COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
+
+
+TOLD = ("table", "json")
+"""Forms of an explanation, of those that results have."""
 
 
 def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> Any:
@@ -266,3 +270,19 @@ class Output(Frozen, kw_only=True):
         ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False
+
+
+class Findings(Output, kw_only=True):
+    """In which form what a comparison found goes where."""
+
+    format: Annotated[
+        str | None, one_of("--format", FINDINGS, "Form of what was found.  [default: by -o, or table]")
+    ] = None
+
+
+class Told(Output, kw_only=True):
+    """In which form an explanation goes where."""
+
+    format: Annotated[
+        str | None, one_of("--format", TOLD, "Form of the explanation.  [default: by -o, or table]")
+    ] = None

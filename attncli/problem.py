@@ -247,7 +247,7 @@ class Problem(Frozen, kw_only=True):
     )
     fully_masked: str = key(
         Kind.CHOICE,
-        "Weights of a query that sees no key.",
+        "Weights of a query that sees no key; with a sink, which takes all of it, they are 0.",
         value="zeros",
         choices=("zeros", "nan", "error"),
     )

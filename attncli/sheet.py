@@ -105,6 +105,7 @@ class Matrix(Frozen, kw_only=True):
         mixture: What each row is a mixture of, where there are few keys.
         first_row: Position of the first row, where some before it are left out.
         first_column: Position of the first column.
+        peaks: The largest number of each row, where some of its columns are left out.
         blank: Whether its numbers are left for the reader to find.
     """
 
@@ -121,6 +122,7 @@ class Matrix(Frozen, kw_only=True):
     mixture: Mixture | None = None
     first_row: int = 0
     first_column: int = 0
+    peaks: Numbers | None = None
     blank: bool = False
 
 

@@ -9,7 +9,7 @@ import typer
 
 from attncli.deliver import Delivery
 from attncli.errors import InputError, Place
-from attncli.options import Engine, Look, Output, Settings, all_there
+from attncli.options import TOLD, Engine, Look, Output, Settings, Told, all_there
 from attncli.render import FORMATS
 
 __all__ = ["HELP", "explain", "show"]
@@ -28,7 +28,7 @@ def explain(
     ] = None,
     settings: Settings,
     engine: Engine,
-    output: Output,
+    output: Told,
 ) -> None:
     """Read, compute, ask for one cell."""
     from attncli.compute import compute  # noqa: PLC0415
@@ -36,7 +36,7 @@ def explain(
     from attncli.readers import load, located  # noqa: PLC0415
     from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
 
-    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in ("table", "json")})
+    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in TOLD})
     problems = load(file, settings.strings())
     delivery.spare(name for problem in problems for name in problem.origin.files)
     if len(problems) != 1:

@@ -145,7 +145,7 @@ class Stage(Frozen, Generic[P]):
 
 
 STAGES: dict[str, Stage[...]] = {}
-"""Every stage by name, in the order of the computation."""
+"""Every stage by name; `attncli.core.attention.ORDER` has them in the order of the computation."""
 
 
 def stage(

@@ -7,7 +7,7 @@ float64 is doubled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -246,11 +246,22 @@ def compared(ours: Side, other: Side, allowed: Mapping[str, float]) -> tuple[Row
 
 def _same_shape(stage: str, ours: Side, other: Side) -> None:
     right, given = ours.arrays[stage].shape, other.arrays[stage].shape
-    if right != given:
-        raise InputError(
-            f"{stage} is {_say(given)} in {other.name}, but {_say(right)} in {ours.name}",
-            fix="bring the axes into the order (batch, head, query, key or dim), those that the problem has",
-        )
+    if right == given:
+        return
+    raise InputError(
+        f"{stage} is {_say(given)} in {other.name}, but {_say(right)} in {ours.name}",
+        fix=_fitting(given, right, [name for name in ours.arrays if name not in other.arrays], ours),
+    )
+
+
+def _fitting(given: tuple[int, ...], right: tuple[int, ...], free: Sequence[str], ours: Side) -> str:
+    """Say what may be meant by an array that has not the shape of its stage."""
+    like = next((name for name in reversed(free) if ours.arrays[name].shape == given), None)
+    if like:
+        return f"it has the shape of {like}: call it that, or say so with --map NAME={like} in attn check"
+    if sorted(n for n in given if n > 1) == sorted(n for n in right if n > 1):
+        return "bring the axes into the order (batch, head, query, key or dim), those that the problem has"
+    return "compare what was made from the same inputs, in the same sizes"
 
 
 def _row(stage: str, right: Numbers, given: Numbers, precision: str, allowed: float) -> Row:

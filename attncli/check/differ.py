@@ -25,6 +25,8 @@ from attncli.problem import Problem
 
 __all__ = ["check_diff", "computed"]
 
+_ORDER = [stage for stages in ORDER.values() for stage in stages]
+
 _UNMEASURED = 4
 """How much more two results may differ, where no problem tells how errors grow in it."""
 
@@ -53,6 +55,8 @@ def check_diff(
         InputError: They share no stage, or a stage has two shapes.
     """
     a, b = sides
+    if problem is None:  # a file has its arrays in any order, and the first to differ is to be named
+        a = replace(a, arrays={stage: a.arrays[stage] for stage in _ORDER if stage in a.arrays})
     shared = [stage for stage in a.arrays if stage in b.arrays]
     if not shared:
         raise InputError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from attncli.core.inputs import Inputs
+from attncli.core.inputs import Drawn, Inputs
 from attncli.core.mixing import mixture
 from attncli.core.namespace import namespace
 from attncli.core.softmax import dropped, share, unnormalized
@@ -40,6 +40,7 @@ class Online:
         self._largest: Array | None = None
         self._total: Array | None = None
         self._mixed: Array | None = None
+        self._some: Array | bool = False  # whether a weight of the row is left, where some are taken out
 
     def add(self, p: Inputs, z: Array, v: Array, keep: Array | None) -> None:
         """Take in a tile.
@@ -52,14 +53,17 @@ class Online:
         """
         xp = namespace(z)
         shares = self._exponentials(z) if p.normalize == "softmax" else unnormalized(z)
-        counted = shares
+        counted, left = shares, None
         if keep is not None and p.mask_when != "before_softmax":
-            shares = xp.where(keep, shares, 0.0)
+            shares, left = xp.where(keep, shares, 0.0), keep
             counted = shares if p.mask_when == "after_softmax_renormalized" else counted
         total = counted @ xp.ones((z.shape[-1], 1), dtype=z.dtype, device=z.device)
         if p.dropout:
-            rate = p.dropout.keep_rate
-            shares = dropped(shares, p.dropout.drawn.array, rate and rate.array)
+            drawn, rate = p.dropout.drawn.array, p.dropout.keep_rate
+            drawn = drawn.now() if isinstance(drawn, Drawn) else drawn
+            shares = dropped(shares, drawn, rate and rate.array)
+            left = drawn if left is None else drawn & left
+        self._some = self._some | (True if left is None else xp.any(left, axis=-1, keepdims=True))
         mixed = mixture(shares, v, keep if p.exclude else None)
         self._total = total if self._total is None else self._total + total
         self._mixed = mixed if self._mixed is None else self._mixed + mixed
@@ -74,7 +78,7 @@ class Online:
         shift = _finite(self._largest)
         if before is not None:
             fade = xp.exp(before - shift)
-            self._total, self._mixed = self._total * fade, self._mixed * fade
+            self._total, self._mixed = self._total * fade, self._where_some(self._mixed * fade)
         return self._exp(z, shift)
 
     def end(self, p: Inputs) -> tuple[Array, dict[str, Array]]:
@@ -95,10 +99,19 @@ class Online:
                 fade = xp.exp(largest - top)
                 total, mixed = total * fade + xp.exp(p.sink.array - top), mixed * fade
                 details["lse_with_sink"] = _log(total, top)
-        output = mixed if p.normalize == "none" else share(mixed, total, p.empty if details else 0.0)
+        output = mixed
+        if p.normalize == "sum":
+            output = share(mixed, total)
+        elif p.normalize == "softmax":  # as in `weights`, a total of 0 is one of zeros
+            output = mixed / xp.where(total == 0, (details and p.empty) or 1.0, total)
+        output = self._where_some(output)
         if p.real_queries is not None:
             output = xp.where(p.real_queries.array, output, 0.0)
         return output, {name: rows[..., 0] for name, rows in details.items()}
+
+    def _where_some(self, mixed: Array) -> Array:
+        """Leave what is mixed as it was where no weight is left: one that is taken out is 0, even of NaN."""
+        return mixed if self._some is True else namespace(mixed).where(self._some, mixed, self._mixed)
 
 
 def _finite(largest: Array) -> Array:

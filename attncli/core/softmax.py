@@ -173,7 +173,7 @@ def dropped(weights: Array, drawn: Array | Drawn, keep_rate: Scalar | None = Non
 
 @weights.detail("row_max", symbol="m", formula="max {scores}", axes="batch head query")
 def row_max(scores: Array, sink: Array | None = None) -> Array:
-    """Find the largest score of each query, which softmax subtracts first."""
+    """Find the largest score of each query, its sink among them, which softmax subtracts first."""
     return _row_max(scores, sink)[..., 0]
 
 

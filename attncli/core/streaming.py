@@ -98,7 +98,7 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     assert v is not None
     shape = _sample(p, q, k, v, trace)
     job = _job(p, q, k, v, engine)
-    fused = engine.fused is not None and q is not None and _is_plain(p, q, v)
+    fused = engine.fused is not None and q is not None and _is_plain(p, q, k, v)
     output, details = _fuse(job) if fused else _tile(job, shape[:-2])
     trace.restate("weights", shape, details=details)
     trace.restate(p.mixed, tuple(output.shape), output)
@@ -106,17 +106,18 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     return fused
 
 
-def _is_plain(p: Inputs, q: Value, v: Value) -> bool:
-    """Tell whether this is attention as every library has it, so that a kernel gives the same."""
+def _is_plain(p: Inputs, q: Value, k: Value | None, v: Value) -> bool:
+    """Tell whether this is attention as every library has it, so that a kernel gives the same.
+
+    Kernels differ in what they make of a NaN or infinity: torch's leaves 0 in a row of NaN.
+    """
     mask = p.mask
     unusual = (p.biased, p.additive, p.softcap, p.sink, p.dropout, p.real_queries)
     if any(unusual) or p.similarity.kind != "dot" or q.array.shape[-1] != v.array.shape[-1]:
         return False
-    if mask is None:
-        return p.normalize == "softmax"
-    plain = p.normalize == "softmax" and p.mask_when == "before_softmax" and p.fill == -math.inf
-    # A kernel lets a masked NaN into the output, as IEEE arithmetic has it.
-    return plain and _is_causal_only(mask) and _are_finite(v)
+    hides = p.mask_when == "before_softmax" and p.fill == -math.inf
+    plain = mask is None or (hides and _is_causal_only(mask))
+    return plain and p.normalize == "softmax" and _are_finite(q, k, v)
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:

@@ -56,7 +56,7 @@ _REASONS = (
     _Reason(r"[+-]?\d+,\d+(e[+-]?\d+)?", "has a comma", "write a decimal point (1.5), or a comma and a blank between two numbers"),
     _Reason(r".*\d[\d,]*,\d.*", "has commas", "write no thousands separators, and a comma and a blank between two numbers"),
     _Reason(r"[^\s]*\d[^\s]*\s+[^\s]*\d.*", "holds more than one number", "put a comma between numbers"),
-    _Reason(r"[+-]?[\d.]+(e[+-]?\d+)?\s*%", "is a percentage", "write it as a fraction of one: 0.5, not 50%"),
+    _Reason(r"[+-]?[\d.]+(e[+-]?\d+)?\s*%", "is a percentage", "write it as a fraction of one: 0.5, not 50%; or as 50 under expected, with expected_in: percent"),
     _Reason(r"[+-]?\d+:\d[\d:.]*", "is a time or a ratio", "write a decimal number"),
 )  # fmt: skip
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
-from attncli.render.columns import Setting
+from attncli.render.columns import Setting, row_maxima
 from attncli.render.digits import BLANK, suited
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
 from attncli.render.labels import names
@@ -93,7 +91,7 @@ def chart_of(matrix: Matrix, setting: Setting) -> Chart:
     row_names = _names(matrix.rows, matrix.array.shape[0], matrix.first_row, setting)
     column_names = _names(matrix.columns, matrix.array.shape[1], matrix.first_column, setting)
     sides = [(side, suited([side.values], setting.decimals, setting.precision)) for side in matrix.sides]
-    best = _row_maxima(matrix)
+    best = row_maxima(matrix)
     form = setting.forms[matrix.name]
     unit = "in %" if form.percent and not form.sign else ""
     beside_all = (None,) * (len(columns) + len(sides))
@@ -136,9 +134,3 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
         color = weight_color(number, terminal.theme, terminal.palette, scale=scale)
         return Cell(text, color, best=number == best, faint=eased(number, scale) < FAINTEST)
     return Cell(text, signed_color(number, setting.limits[matrix.name], terminal.theme, scale=scale))
-
-
-def _row_maxima(matrix: Matrix) -> np.ndarray:
-    """Find the largest weight of each row; NaN where there is none."""
-    best = np.max(matrix.array, axis=-1)
-    return np.where((best > 0) & (matrix.kind is Kind.WEIGHTS), best, np.nan)

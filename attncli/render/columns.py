@@ -18,7 +18,7 @@ from attncli.render.labels import names
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix, Side
 
-__all__ = ["Column", "Setting", "columns"]
+__all__ = ["Column", "Setting", "columns", "row_maxima"]
 
 _READ = 16  # so many keys have words beside their numbers
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
@@ -102,7 +102,8 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
-    if setting.looks and not matrix.blank and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
+    whole = matrix.peaks is None and not matrix.blank
+    if setting.looks and whole and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
         yield _looks(matrix, setting)
 
 
@@ -143,6 +144,12 @@ def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
     return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
 
 
+def row_maxima(matrix: Matrix) -> np.ndarray:
+    """Find the largest weight of each row, shown or not; NaN where there is none."""
+    best = np.max(matrix.array, axis=-1) if matrix.peaks is None else matrix.peaks
+    return np.where((best > 0) & (matrix.kind is Kind.WEIGHTS), best, np.nan)
+
+
 class _Cells:
     """Writes the cells of a matrix."""
 
@@ -152,7 +159,7 @@ class _Cells:
         self._form = setting.forms[matrix.name]
         self._scale = setting.terminal.scale or "linear"
         self.starred = matrix.kind is Kind.WEIGHTS and setting.terminal.color is None
-        self._best = self._row_maxima() if matrix.kind is Kind.WEIGHTS else None
+        self._best = row_maxima(matrix) if matrix.kind is Kind.WEIGHTS else None
 
     def __call__(self, i: int | None, j: int) -> Span:
         terminal = self._setting.terminal
@@ -180,8 +187,3 @@ class _Cells:
             return weight_color(number, terminal.theme, terminal.palette, scale=self._scale, stepped=stepped)
         limit = self._setting.limits[self._matrix.name]
         return signed_color(number, limit, terminal.theme, scale=self._scale, stepped=stepped)
-
-    def _row_maxima(self) -> np.ndarray:
-        """Find what each query looks at most; a row without a weight has no such key."""
-        best = np.max(self._matrix.array, axis=-1)
-        return np.where(best > 0, best, np.nan)

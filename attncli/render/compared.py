@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -23,7 +23,11 @@ _HEADS = ("stage", "shape", "precision", "largest Δ", "at", "ulps", "allowed", 
 _TEXT = 3
 """So many of the columns are text, and set to the left."""
 
+_SPARE = ("allowed", "shape", "precision")
+"""Columns that are left out, one after the other, where a line would be too long."""
+
 _NARROWEST = 40
+_HANG = 4  # cells before what does not fit in a line
 
 
 def render_comparison(found: Comparison, terminal: Terminal) -> str:
@@ -36,7 +40,14 @@ def render_comparison(found: Comparison, terminal: Terminal) -> str:
         Span(f" against {_name(found.against, terminal)}", "faint"),
     )
     parts = [stacked([wrapped([title], page), wrapped([_headline(found, terminal)], page)])]
-    parts.append(indent(stacked([wrapped([line], page - 1, hang=4) for line in _table(found, terminal)]), 1))
+    parts.append(
+        indent(
+            stacked(
+                [wrapped([line], page - 1, hang=_HANG) for line in _table(found, terminal, page - 1 - _HANG)]
+            ),
+            1,
+        )
+    )
     if found.diagnosis is not None:
         role: Role = "formula" if found.diagnosis.matches and found.diagnosis.enough else "faint"
         said: Line = (Span(spell(str(found.diagnosis), terminal), role),)
@@ -62,22 +73,23 @@ def _number(number: float) -> str:
     return f"{number:.9g}"
 
 
-def _table(found: Comparison, terminal: Terminal) -> Iterator[Line]:
-    body = [_cells(row) for row in found.rows]
+def _table(found: Comparison, terminal: Terminal, page: int) -> Iterator[Line]:
+    lines = [_cells(row) for row in found.rows]
     heads = [spell(head.replace("Δ", "Δ" if terminal.unicode else "diff"), terminal) for head in _HEADS]
-    wide = [max(cells(heads[i]), *(cells(line[i]) for line in body)) for i in range(len(heads))]
-    yield (Span("  "), Span(_joined(heads, wide), "faint"))
-    for row, texts in zip(found.rows, body, strict=True):
+    wide = [max(map(cells, column)) for column in zip(heads, *lines, strict=True)]
+    shown = list(range(len(heads)))
+    for spare in map(_HEADS.index, _SPARE):
+        if len("✓ ") + sum(wide[i] + len("  ") for i in shown) - len("  ") > page:
+            shown.remove(spare)
+
+    def joined(texts: Sequence[str]) -> str:
+        spaces = {i: " " * (wide[i] - cells(texts[i])) for i in shown}
+        return "  ".join(texts[i] + spaces[i] if i < _TEXT else spaces[i] + texts[i] for i in shown)
+
+    yield (Span("  "), Span(joined(heads), "faint"))
+    for row, texts in zip(found.rows, lines, strict=True):
         mark = Span(spell("✗" if row.wrong else "✓", terminal), "bad" if row.wrong else "good")
-        yield (mark, Span(" "), Span(_joined(texts, wide), "bad" if row.wrong else "plain"))
-
-
-def _joined(texts: list[str], wide: list[int]) -> str:
-    padded = []
-    for i, text in enumerate(texts):
-        space = " " * (wide[i] - cells(text))
-        padded.append(text + space if i < _TEXT else space + text)
-    return "  ".join(padded)
+        yield (mark, Span(" "), Span(joined(texts), "bad" if row.wrong else "plain"))
 
 
 def _cells(row: Row) -> list[str]:

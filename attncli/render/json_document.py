@@ -80,6 +80,7 @@ def _differs(value: Any, default: Any) -> bool:
     return type(value) is not type(default) or bool(value != default)
 
 
+@np.errstate(invalid="ignore")  # a NaN may be one that signals
 def _plain(value: Any) -> Any:
     if isinstance(value, Variant):
         value = {value.name: value.value}

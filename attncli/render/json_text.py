@@ -126,6 +126,7 @@ def _is_nested(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(isinstance(x, list | tuple | Mapping) for x in value)
 
 
+@np.errstate(invalid="ignore")  # a NaN may be one that signals
 def _by_orjson(orjson: Any, rows: np.ndarray) -> str:
     """Write rows of numbers, and a comma between any two of them."""
     numbers = rows.astype(np.float64) + 0.0
@@ -139,6 +140,7 @@ def _by_orjson(orjson: Any, rows: np.ndarray) -> str:
     return "".join(map(add, text.split("null"), [*words, ""])) if words else text
 
 
+@np.errstate(invalid="ignore")
 def _by_json(row: np.ndarray) -> str:
     """Write a row of numbers, to the same bytes."""
     if row.dtype.kind != "f":

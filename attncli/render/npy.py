@@ -32,6 +32,7 @@ def render_npy(result: Result, stage: str) -> Iterator[bytes]:
         yield numbers[start : start + CHUNK].tobytes()
 
 
+@np.errstate(invalid="ignore")  # a NaN may be one that signals
 def plain(array: np.ndarray) -> np.ndarray:
     """Lay an array out as files hold it: row by row, and with one kind of zero and of NaN, as in JSON."""
     array = np.array(array, order="C")

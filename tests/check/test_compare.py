@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -283,6 +284,37 @@ def test_a_problem_agrees_with_itself_on_another_backend_and_precision() -> None
     assert found.first.stage == "scaled"
     assert found.diagnosis is not None
     assert found.diagnosis.matches == ("scale were none",)
+
+
+def test_the_first_stage_is_the_first_of_the_computation() -> None:
+    """Whatever the order of the arrays in two files, the stage that is named is the one that errs first."""
+    names = ("concat", "output", "weights", "scaled", "scores")
+    right = {name: np.ones((2, 2)) for name in names}
+    wrong = {name: array + (name != "scores") for name, array in right.items()}
+    a, b = (Side(name="A", arrays=each, precisions=dict.fromkeys(each, "float64")) for each in (right, wrong))
+    found = check_diff(("a", "b"), (a, b), None)
+    assert [row.stage for row in found.rows] == ["scores", "scaled", "weights", "concat", "output"]
+    assert found.first is not None
+    assert found.first.stage == "scaled"
+
+
+@pytest.mark.parametrize(
+    ("shape", "fix"),
+    [
+        ((2, 6, 4), "it has the shape of head_output: .* --map NAME=head_output"),
+        ((8, 6), "bring the axes into the order"),
+        ((1, 6, 8), "bring the axes into the order"),
+        ((5, 8), "made from the same inputs"),
+    ],
+)
+def test_another_shape_says_what_may_be_meant(shape: tuple[int, ...], fix: str) -> None:
+    """An array that is another stage by its shape, has its axes in another order, or is of another problem."""
+    ours = {"Q_heads": np.ones((2, 6, 4)), "head_output": np.ones((2, 6, 4)), "output": np.ones((6, 8))}
+    theirs = {"output": np.ones(shape)}
+    a, b = (Side(name="A", arrays=each, precisions=dict.fromkeys(each, "float64")) for each in (ours, theirs))
+    with pytest.raises(InputError) as refused:
+        check_diff(("a", "b"), (a, b), None)
+    assert re.search(fix, refused.value.fix)
 
 
 def test_two_results_without_a_problem_may_differ_by_a_few_units() -> None:

@@ -43,7 +43,7 @@ def test_settings_change_what_is_explained(attn: Attn) -> None:
     [
         (("cat.yaml", "weights[dog,0]"), 'there is no query "dog" in weights'),
         (("cat.yaml", "softmax[0,0]"), 'there is no stage "softmax" here'),
-        (("cat.yaml", "weights[0,0]", "--format", "npz"), "not written as npz"),
+        (("cat.yaml", "weights[0,0]", "-o", "cell.npz"), "not written as npz"),
         (("two.jsonl", "weights[0,0]"), "a cell is of one problem, and there are 2 in the file"),
     ],
 )

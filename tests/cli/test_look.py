@@ -17,6 +17,13 @@ def test_rows_and_columns(attn: Attn) -> None:
     assert "\n   cat" not in out
 
 
+def test_the_largest_of_a_row_stays_so_when_it_is_not_shown(attn: Attn) -> None:
+    """A star marks the largest weight of the whole row: none where that is in a column left out."""
+    Path("s.yaml").write_text("scores: [[0, 1, 9], [9, 1, 0], [0, 9, 1]]\nd_k: 1\n")
+    out = attn("compute", "s.yaml", "--stages", "weights", "--cols", "0:2").out
+    assert [line.count("*") for line in out.splitlines() if "%" in line] == [0, 1, 1]
+
+
 SPANS = {
     "2:1": "holds no position\n  fix: the end is the first left out: 0:16",
     "1:1": "holds no position\n  fix: the end is the first left out: 0:16",

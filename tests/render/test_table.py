@@ -200,6 +200,12 @@ def test_next_names_the_file_as_a_shell_reads_it() -> None:
     assert "next" not in last("-")
 
 
+def test_next_explains_a_cell_of_a_head_that_is_shown() -> None:
+    """With --head 1, the cell that is proposed is one of head 1."""
+    assert sheet(SHEETS["heads"], head=1).example.startswith("weights[1,")
+    assert sheet(SHEETS["heads"]).example.startswith("weights[0,")
+
+
 def test_row_maximum_is_marked_with_and_without_colour() -> None:
     shown = sheet(cat(), stages=("weights",))
     assert "57.6%*" in render_table(shown, Terminal())
