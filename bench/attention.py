@@ -53,7 +53,7 @@ def contenders(
 ) -> dict[str, Callable[[], object]]:
     """Return everybody who is installed, by name."""
     generator = np.random.default_rng(0)
-    q, k, v = (generator.standard_normal((heads, tokens, width)).astype(dtype) for _ in "QKV")
+    q, k, v = (generator.standard_normal((heads, tokens, width), dtype=dtype) for _ in "QKV")
 
     def problem(**more: Any) -> Problem:
         return Problem(Q=q, K=k, V=v, qkv_layout="head seq dim", dtype=dtype, **more)
@@ -77,7 +77,7 @@ def contenders(
     return {name: run for name, run in found.items() if small <= HOLDS_ALL_SCORES.get(name, small)}
 
 
-def _products(q: Any, k: Any, v: Any, rows: int = 256, columns: int = 512) -> None:
+def _products(q: Any, k: Any, v: Any, rows: int = 512, columns: int = 512) -> None:
     """Make the products of attn's tiles and nothing else, which no way through tiles can do without."""
 
     def strip(place: tuple[int, int]) -> None:

@@ -73,7 +73,7 @@ class Engine(Frozen, kw_only=True):
         fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
     """
 
-    queries: int = 256
+    queries: int = 512
     keys: int = 512
     apart: bool = False
     run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
