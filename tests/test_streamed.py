@@ -100,13 +100,13 @@ def test_memory_grows_with_queries_and_keys_only() -> None:
 
 def test_dropout_is_drawn_tile_by_tile() -> None:
     """A draw from a seed takes no memory of its own, where its truths alone would be a byte for each pair."""
-    x = draw(4096, 8).astype("float32")
+    x = draw(6144, 8).astype("float32")
     problem = Problem(X=x, dtype="float32", mask=CAUSAL, dropout=Dropout(p=0.1, seed=1))
     tracemalloc.start()
     compute(problem, keep=("output",))
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 4096**2 / 2
+    assert most < 6144**2 / 2
 
 
 ALL = dict.fromkeys(ORDER, "float64")
