@@ -302,6 +302,21 @@ def test_diff_of_one_problem_in_two_ways(attn: Attn) -> None:
     assert attn("diff", "cat.yaml", "--dtype-b", "float32").status == 0
 
 
+def test_a_comparison_fits_in_its_lines(attn: Attn) -> None:
+    """Where it is narrow, columns are left out, one by one, before a stage takes two lines."""
+
+    def head(width: int) -> list[str]:
+        out = attn("diff", "cat.yaml", "--set-b", "temperature=2", "--width", str(width)).out
+        lines = out[out.index("   stage") :].splitlines()
+        assert all(line.startswith((" ✓ ", " ✗ ")) for line in lines[1:8])  # seven stages
+        return lines[0].split()
+
+    wide = ["stage", "shape", "precision", "largest", "Δ", "at", "ulps", "allowed", "Δ÷allowed"]
+    spare = ("allowed", "shape", "precision")
+    for gone, width in enumerate((120, 72, 66, 50)):
+        assert head(width) == [each for each in wide if each not in spare[:gone]]
+
+
 def test_diff_of_two_results(attn: Attn) -> None:
     """Two saved results are compared without the problem."""
     attn("compute", "cat.yaml", "-o", "a.npz", "-q")

@@ -82,6 +82,12 @@ PROBLEMS: dict[str, dict[str, Any]] = {
         "masked_values": "ieee",
         "mask": Mask(keep=np.array([[0, 0, 0], [1, 0, 1]], dtype=bool)),
     },
+    "empty row of nan, mixed": {
+        "scaled": draw(2, 3),
+        "V": draw(3, 2),
+        "fully_masked": "nan",
+        "mask": Mask(keep=np.array([[0, 0, 0], [1, 0, 1]], dtype=bool)),
+    },
     "nan that is dropped": {
         "Q": with_nan(draw(3, 2), 0),
         "K": draw(3, 2),
