@@ -10,7 +10,7 @@ import typer
 
 from attncli import streams
 from attncli.deliver import Delivery
-from attncli.options import KEYS, LARGEST, Engine, Look, Output, Plan, Settings, all_there, one_of
+from attncli.options import KEYS, LARGEST, Batch, Engine, Look, Output, Plan, Settings, all_there, one_of
 
 if TYPE_CHECKING:  # help does not wait for NumPy
     from attncli.problem import Problem
@@ -53,10 +53,7 @@ def compute(
     engine: Engine,
     look: Look,
     output: Output,
-    batch: Annotated[
-        int | None,
-        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
-    ] = None,
+    batch: Batch = None,
     plan: Plan = False,
 ) -> None:
     """Read, compute, write; nothing is written before everything is computed."""

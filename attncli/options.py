@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
 
 __all__ = [
     "LARGEST",
+    "Batch",
     "Engine",
     "Look",
     "Output",
@@ -117,6 +118,10 @@ def no_stage(
         place=Place(f"{option} {name}"),
     )
 
+
+Batch = Annotated[
+    int | None, typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0.")
+]
 
 Plan = Annotated[
     bool,

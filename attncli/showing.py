@@ -9,7 +9,7 @@ import typer
 
 from attncli.deliver import Delivery
 from attncli.errors import InputError, Place
-from attncli.options import TOLD, Engine, Look, Output, Settings, Told, all_there
+from attncli.options import TOLD, Batch, Engine, Look, Output, Settings, Told, all_there
 from attncli.render import FORMATS
 
 __all__ = ["HELP", "explain", "show"]
@@ -62,10 +62,7 @@ def show(
     *,
     look: Look,
     output: Output,
-    batch: Annotated[
-        int | None,
-        typer.Option("--batch", metavar="N", min=0, help="Tables of one item of the batch, from 0."),
-    ] = None,
+    batch: Batch = None,
 ) -> None:
     """Read, write."""
     from attncli.readers import located  # noqa: PLC0415

@@ -47,10 +47,10 @@ def _total(x: Array) -> Array:
     return namespace(x).sum(x, axis=-1, keepdims=True)
 
 
-def share(parts: Array, total: Array, empty: float = 0.0) -> Array:
-    """Divide parts by their total; a total of 0 leaves ``empty``."""
+def share(parts: Array, total: Array) -> Array:
+    """Divide parts by their total; a total of 0 leaves 0."""
     xp = namespace(parts)
-    return xp.where(total == 0, empty, parts / xp.where(total == 0, 1.0, total))
+    return xp.where(total == 0, 0.0, parts / xp.where(total == 0, 1.0, total))
 
 
 @stage(

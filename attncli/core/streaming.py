@@ -117,7 +117,7 @@ def _is_plain(p: Inputs, q: Value, k: Value | None, v: Value) -> bool:
         return False
     hides = p.mask_when == "before_softmax" and p.fill == -math.inf
     plain = mask is None or (hides and _is_causal_only(mask))
-    return plain and p.normalize == "softmax" and _are_finite(q, k, v)
+    return plain and p.normalize == "softmax" and _stay_finite(q, k, v)
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:
@@ -282,7 +282,7 @@ def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) 
     hidden_counts = p.exclude
     if plain and engine.looks:
         assert k is not None
-        finite = _are_finite(q, k, v, p.by_distance)
+        finite = _stay_finite(q, k, v, p.by_distance)
         if finite:
             p, hidden_counts = replace(p, exclude=False), True
         if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
@@ -295,7 +295,7 @@ def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) 
     )
 
 
-def _are_finite(*values: Value | None) -> bool:
+def _stay_finite(*values: Value | None) -> bool:
     """Tell whether all numbers are finite, and so are the products of any two of them."""
     arrays = [value.array for value in values if value is not None]
     xp = namespace(arrays[0])
