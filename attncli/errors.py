@@ -79,7 +79,7 @@ class AttnError(Exception):
         message: What is wrong, in one sentence, with the values that show it.
         path: The key, and the cell, that it is about.
         context: What was expected, and why.
-        fix: What to do about it.
+        fix: What to do about it; of several lines, those after the first are to be copied.
         place: Where it stands; usually added later by the reader.
     """
 
@@ -108,7 +108,7 @@ class AttnError(Exception):
             lines.append(f"   --> {self.place}" + (f"  {excerpt}" if excerpt else ""))
         lines += [f"       {line}" for line in self.context.splitlines()]
         if self.fix:
-            lines.append(f"  fix: {self.fix}")
+            lines.append("  fix: " + self.fix.replace("\n", "\n       "))
         return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import Any
 
 from attncli.errors import Path, Place
@@ -28,6 +29,7 @@ from attncli.records import (
 
 __all__ = [
     "SCHEMA",
+    "STARTS",
     "T5",
     "WORDS",
     "AdditiveScore",
@@ -52,6 +54,17 @@ SCHEMA = "attn/1"
 
 WORDS = ("identity", "zeros", "ones")
 """What may stand for an array whose shape follows from the others."""
+
+STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "X": ("context", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V", "x_layout", "d_k"),
+        "Q": ("K", "V", "qkv_layout", "d_k"),
+        "scores": ("V", "qkv_layout", "d_k"),
+        "scaled": ("V", "qkv_layout"),
+        "masked": ("V", "qkv_layout"),
+    }
+)
+"""Each key that the data may start with, and the keys that it may bring along."""
 
 
 class Expected(Frozen):

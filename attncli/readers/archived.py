@@ -6,12 +6,13 @@ import contextlib
 import copy
 import importlib
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from attncli.archive import DOCUMENT, places, put_together
 from attncli.errors import InputError, Path, Place
+from attncli.problem import STARTS, Kind, Problem, keys
 from attncli.readers import json_tree
 from attncli.readers.files import check_regular
 from attncli.readers.keys import check_version
@@ -20,7 +21,7 @@ from attncli.readers.places import TextSource
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
-__all__ = ["ARCHIVES", "has_document", "placed", "whole"]
+__all__ = ["ARCHIVES", "has_document", "only_arrays", "placed", "whole"]
 
 ARCHIVES: Mapping[str, str] = MappingProxyType({".npz": "npz", ".safetensors": "safetensors_file"})
 """The formats that have room for a document beside arrays: by suffix, the module that reads each."""
@@ -41,6 +42,35 @@ def has_document(name: str) -> bool:
         InputError: It is an archive by its name, and cannot be read as one.
     """
     return pathlib.Path(name).suffix.lower() in ARCHIVES and _text(name) is not None
+
+
+def only_arrays(name: str) -> InputError:
+    """Make the error for an archive without a document: it shows the problem file that would use its arrays."""
+    file = pathlib.Path(name)
+    there = list(_kind(name).dtypes(file, ("result",)))
+    if not there:
+        return InputError(f"{quote(name, limit=200, marks='')} holds no arrays", place=Place(name))
+    return InputError(
+        f"{quote(name, limit=200, marks='')} holds arrays, not a problem",
+        context=f"the document of a result, {DOCUMENT}, is not in it",
+        fix="\n".join(["name them in a problem file:", *_naming(quote(file.name, marks=""), there)]),
+        place=Place(name),
+    )
+
+
+def _naming(file: str, there: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a problem file that starts with some of an archive's arrays."""
+    named = {name.lower(): name for name in there} | {name: name for name in there}
+    arrays = [key.name for key in keys(Problem) if key.kind is Kind.ARRAY]
+    found = {key: named.get(key, named.get(key.lower())) for key in arrays}
+    start = next((key for key in STARTS if found[key]), None)
+    if start is None:
+        yield f"X: {file}#{quote(there[0], marks='')}"
+        return
+    foreign = {each for key, others in STARTS.items() for each in (key, *others)} - {start, *STARTS[start]}
+    for key, name in found.items():
+        if name is not None and key not in foreign:
+            yield f"{key}: {file}" if name == key else f"{key}: {file}#{quote(name, marks='')}"
 
 
 def whole(name: str) -> tuple[Tree, TextSource]:

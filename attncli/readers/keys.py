@@ -53,11 +53,10 @@ def mapping_at_top(tree: Tree) -> None:
     if isinstance(tree, list):
         raise InputError(f"the file is a list, where {expected}", fix="give it a key: X: [[1, 0], [0, 1]]")
     text = str(tree)
-    fix = "write X: [[1, 0], [0, 1]]"
-    if ":" in text:
-        fix = "put a blank after the colon: X: [[1, 0], [0, 1]]"
-    elif "=" in text:
-        fix = "write a colon for the equals sign: X: [[1, 0], [0, 1]]"
+    fix = "write X: [[1, 0], [0, 1]]; of what attn prints, only --json is read again"
+    if begun := re.match(r"[\w.]+\s*([:=])", text):
+        what = "put a blank after the colon" if begun[1] == ":" else "write a colon for the equals sign"
+        fix = f"{what}: X: [[1, 0], [0, 1]]"
     raise InputError(f"the file is one text, {quote(text)}, where {expected}", fix=fix)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attncli.archive import DOCUMENT
 from attncli.errors import InputError, Path, Place
 from attncli.frozen import Frozen
 from attncli.problem import Problem, keys
@@ -99,19 +100,18 @@ def is_result(name: str) -> bool:
     return suffix == ".json" and pathlib.Path(name).is_file() and "stages" in _tree(name)
 
 
+_RENAME = "give the arrays the names of stages, such as weights"
 _MAP = "--map NAME=weights says which stage an array is"
 
 
-def read_result(
-    name: str, stages: Collection[str], named: Mapping[str, str] | None = None, *, fix: str = _MAP
-) -> Dump:
+def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | None = None) -> Dump:
     """Read the arrays of a result.
 
     Args:
         name: An .npz, .npy, .safetensors or .json file.
         stages: Names of the stages that there are to compare with.
-        named: The stage that an array is, by the array's name, where that does not say it.
-        fix: What to do where no name says it.
+        named: The stage that an array is, by the array's name, where that does not say it; None where
+            nobody can say so.
 
     Raises:
         InputError: The file cannot be read, or none of its arrays is a stage.
@@ -123,7 +123,7 @@ def read_result(
     except InputError as error:
         error.place = error.place or Place(name)
         raise
-    chosen = _chosen(name, there, stages, named or {}, fix)
+    chosen = _chosen(name, there, stages, named or {}, _RENAME if named is None else _MAP)
     known = {key.name for key in keys(Problem)}
     spare = [each for each in there if each not in chosen.values() and each not in known]
     return Dump(
@@ -251,9 +251,11 @@ def _chosen(
                 break
     chosen = {**chosen, **{stage: member for member, stage in named.items()}}
     if not chosen:
+        archive = pathlib.Path(name).suffix.lower() in archived.ARCHIVES
+        lost = f", and no {DOCUMENT}, the document of a result" if archive and is_bare(name) else ""
         raise InputError(
             "none of its arrays has the name of a stage",
-            context=f"it holds {', '.join(map(quote, there)) or 'no arrays'}; the stages are {', '.join(stages)}",
+            context=f"it holds {', '.join(map(quote, there)) or 'no arrays'}{lost}\nthe stages are {', '.join(stages)}",
             fix=fix,
             place=Place(name),
         )

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attncli.errors import InputError
-from attncli.problem import Problem
+from attncli.problem import STARTS, Problem
 
 __all__ = ["start"]
-
-STARTS: dict[str, tuple[str, ...]] = {
-    "X": ("context", "W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V", "x_layout", "d_k"),
-    "Q": ("K", "V", "qkv_layout", "d_k"),
-    "scores": ("V", "qkv_layout", "d_k"),
-    "scaled": ("V", "qkv_layout"),
-    "masked": ("V", "qkv_layout"),
-}
-"""Each key that the data may start with, and the keys that it may bring along."""
 
 _WEIGHTS = ("W_Q", "W_K", "W_V")
 

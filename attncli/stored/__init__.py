@@ -10,12 +10,11 @@ import numpy as np
 from attncli.compute import Result, precisions, widest
 from attncli.core.outline import outline
 from attncli.errors import InputError
-from attncli.problem import Problem, Source
+from attncli.problem import STARTS, Problem, Source
 from attncli.readers import load
 from attncli.readers.result import is_bare, read_result
 from attncli.readers.scalars import unknown_name
 from attncli.resolve import resolve
-from attncli.resolve.start import STARTS
 from attncli.stored.alone import ORDERED, alone
 from attncli.stored.meta import Meta, read_meta, version
 from attncli.stored.numbers import holding, numbers, say, seen
@@ -38,7 +37,7 @@ def load_result(name: str) -> list[Problem]:
     """
     if not is_bare(name):
         return load(name)
-    dump = read_result(name, ORDERED, fix="give the arrays the names of stages, such as weights")
+    dump = read_result(name, ORDERED)
     return [Problem(stages=dump.arrays, meta={"notes": [*dump.notes]}, origin=Source(name=name))]
 
 

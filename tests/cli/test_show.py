@@ -262,7 +262,7 @@ def test_arrays_of_others_are_shown_as_far_as_they_go(attn: Attn) -> None:
     assert "A =" not in shown.out
     assert "·v(" not in shown.out
     assert shown.err == 'note: no stage of the problem, and left aside: "seed"\n'
-    assert attn("compute", "dump.npz").err.startswith("error: dump.npz holds an array, not a problem\n")
+    assert attn("compute", "dump.npz").err.startswith("error: dump.npz holds arrays, not a problem\n")
 
 
 def test_nothing_is_said_of_pairs_that_nobody_knows_of(attn: Attn) -> None:

@@ -193,8 +193,33 @@ def test_a_tensor_that_is_named_twice(arrays: dict[str, Any], tmp_path: Path) ->
 def test_other_metadata_is_let_be(tmp_path: Path) -> None:
     """Tensors of others, whose metadata is about something else, are no result."""
     save_file({"X": np.eye(2)}, tmp_path / "x.safetensors", {"format": "pt"})
-    with pytest.raises(InputError, match="holds an array, not a problem"):
+    with pytest.raises(InputError, match="holds arrays, not a problem"):
         read(str(tmp_path / "x.safetensors"))
+
+
+@pytest.mark.parametrize(
+    ("names", "lines"),
+    [
+        ("K Q V seed", "Q: a.npz\nK: a.npz\nV: a.npz\n"),
+        ("q k V", "Q: a.npz#q\nK: a.npz#k\nV: a.npz\n"),
+        ("scores weights V", "V: a.npz\nscores: a.npz\n"),
+        ("foo", "X: a.npz#foo\n"),
+        ("X W_Q W_K W_V W_O Q K V scores output", "".join(f"{key}: a.npz\n" for key in "X W_Q W_K W_V W_O".split())),
+    ],
+)
+def test_an_archive_of_arrays_shows_the_problem_file_that_would_use_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str, lines: str
+) -> None:
+    """The lines under the fix are a problem file as they stand, which starts with what is there."""
+    monkeypatch.chdir(tmp_path)
+    np.savez("a.npz", **{name: np.eye(2) for name in names.split()})
+    with pytest.raises(InputError, match=r"holds arrays, not a problem\n.*\n +the document of a result, attn\.json, is not in it") as caught:
+        read("a.npz")
+    said = caught.value.fix.partition("\n")[2] + "\n"
+    assert said == lines
+    assert all(f"       {line}\n" in f"{caught.value}\n" for line in lines.splitlines())
+    (tmp_path / "a.yaml").write_text(said)
+    compute(read("a.yaml")[0])
 
 
 def test_an_archive_is_not_read_from_a_pipe(arrays: dict[str, Any], tmp_path: Path) -> None:
