@@ -55,7 +55,10 @@ class TextSource(Source, kw_only=True):
         if not path:
             return place_at(self.text, self.start) if self.start else None
         tokens = self._stream()
-        return place_at(self.text, _descend(self._stream, tokens, next(tokens), path))
+        at, value = _descend(self._stream, tokens, next(tokens), path)
+        if value.kind == "scalar" and "\n" in self.text[at : value.offset]:  # a line below its key
+            at = value.offset
+        return place_at(self.text, at)
 
     def _stream(self) -> Iterator[Token]:
         return self.tokens(self.text, self.start)
@@ -75,11 +78,11 @@ def place_at(text: str, offset: int) -> tuple[int, int, str]:
 
 def _descend(
     stream: TokenStream, tokens: Iterator[Token], token: Token, path: Path, here: int | None = None
-) -> int:
-    """Follow ``path`` from ``token``, and return the offset of the last part that is there."""
+) -> tuple[int, Token]:
+    """Follow ``path`` from ``token``, and return the last part that is there: its offset and its value."""
     here = token.offset if here is None else here
     if not path:
-        return here
+        return here, token
     if token.kind == "alias":
         tokens, token = _anchored(stream, token)
     head, rest = path[0], path[1:]
@@ -87,7 +90,7 @@ def _descend(
         if part == head:
             return _descend(stream, tokens, value, rest, at)
         _skip(tokens, value)
-    return here
+    return here, token
 
 
 def _members(tokens: Iterator[Token], token: Token) -> Iterator[tuple[str | int, int, Token]]:

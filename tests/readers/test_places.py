@@ -88,6 +88,26 @@ def test_long_lines_are_cut_around_the_place() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
+        ("X: [[1]]\nmask:\n  causal：true", 3, 3),
+        ("X: [[1]]\nrope:\n  # as Llama\n  pairing：half", 4, 3),
+        ("X: [[1]]\nmask: causal：true", 2, 1),
+        ("X: [[1]]\nmask: {causal:\n  tru}", 3, 3),
+        ('{"X": [[1]],\n "scale":\n  "big"}', 3, 3),
+        ("X:\n  - [1, 2]\n  - [3]", 3, 5),
+        ("X: [[1]]\nrope:\n  - half", 2, 1),
+    ],
+)
+def test_a_value_below_its_key(read: Read, text: str, line: int, column: int) -> None:
+    """A text or number that stands on a line of its own is pointed at there, and what it belongs to is not."""
+    with pytest.raises(InputError, match="is|has|key") as caught:
+        read(text)
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
         ("X: [[1]]\nname： a\ntokens: [b]", 2, 5),
         ("name： a\nX: [[1]]", 1, 5),
         ("mask:\n  causal： true\n  align: top_left", 2, 9),
