@@ -1,7 +1,7 @@
 """Arithmetic as it was done: numbers, what was made of them, and a text that computes the same.
 
-A text in the `EXACT` style is Python: with ``exp``, ``tanh``, ``sqrt``, ``log``, ``max`` and ``mean``
-at hand, it evaluates to the number that it explains.
+A text in the `EXACT` style is Python: with ``exp``, ``tanh``, ``sqrt``, ``log``, ``log2``, ``max`` and
+``mean`` at hand, it evaluates to the number that it explains.
 """
 
 from __future__ import annotations

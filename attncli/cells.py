@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from attncli.errors import InputError
 from attncli.frozen import Frozen
-from attncli.text import quote
+from attncli.text import quote, shown
 
 __all__ = ["Axes", "parse_cell", "spell_cell"]
 
@@ -35,7 +35,7 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
     """Find the cell that a text names.
 
     A whole number is always a position; a label that looks like one, or has a comma in it, is
-    written in quotes.
+    written in quotes. A label may be written as it stands, or as it is shown.
 
     Args:
         text: A name and one position or label for each axis: ``weights[0,sat,cat]``.
@@ -56,11 +56,13 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
         )
     name = found[1]
     if name not in arrays:
-        raise InputError(f"there is no stage {quote(name)} here", context=f"there are {', '.join(arrays)}")
+        raise InputError(
+            f"there is no stage or detail {quote(name)} here", context=f"there are {', '.join(arrays)}"
+        )
     axes, parts = arrays[name], _split(found[2])
     if len(parts) != len(axes.names):
         raise InputError(
-            f"{name} has {len(axes.names)} axes ({', '.join(axes.names)}), and {quote(text)} "
+            f"{name} has {len(axes.names)} {'axis' if len(axes.names) == 1 else 'axes'} ({', '.join(axes.names)}), and {quote(text)} "
             f"has {len(parts)} {'position' if len(parts) == 1 else 'positions'}",
             fix=f"such as {_example(name, arrays)}",
         )
@@ -102,6 +104,7 @@ def _position(name: str, part: tuple[str, bool], axis: str, size: int, axes: Axe
         return int(text)
     labels = axes.labels.get(axis, ())
     places = [i for i, each in enumerate(labels) if each == text]
+    places = places or [i for i, each in enumerate(labels) if shown(each) == text]
     if len(places) == 1:
         return places[0]
     if places:
@@ -113,10 +116,10 @@ def _position(name: str, part: tuple[str, bool], axis: str, size: int, axes: Axe
         raise InputError(
             f"the axis {axis} of {name} has positions only, not {quote(text)}", context=_valid(size)
         )
-    shown = ", ".join(quote(each, marks="") for each in list(labels)[:20])
+    some = ", ".join(quote(each, marks="") for each in list(labels)[:20])
     raise InputError(
         f"there is no {axis} {quote(text)} in {name}",
-        context=f"labels: {shown}{', …' if len(labels) > 20 else ''}\n{_valid(size)}",  # noqa: PLR2004
+        context=f"labels: {some}{', …' if len(labels) > 20 else ''}\n{_valid(size)}",  # noqa: PLR2004
     )
 
 

@@ -16,7 +16,7 @@ from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
-__all__ = ["Exhibit", "exhibits", "title_of"]
+__all__ = ["Exhibit", "exhibits", "softmax_of", "title_of"]
 
 _TITLES = {
     "X_pos": "position",
@@ -163,7 +163,7 @@ def _given(
 def _computed(record: Record, array: Numbers) -> Exhibit:
     stage = record.stage
     formula = record.formula
-    scores, sink = _softmax_of(record)
+    scores, sink = softmax_of(record)
     if scores:  # the title says softmax; the sides show m and Σexp
         total = f"(Σ exp({scores} − m) + exp({sink} − m))" if sink else "Σexp"
         formula = f"exp({scores} − m) ÷ {total}"
@@ -186,7 +186,7 @@ def _by_pair(record: Record) -> Iterator[Exhibit]:
     for name, array in record.details.items():
         detail = record.stage.details[name]
         if detail.axes[-2:] == ("query", "key"):
-            formula = detail.formula.format(scores=_softmax_of(record)[0])
+            formula = detail.formula.format(scores=softmax_of(record)[0])
             yield Exhibit(
                 title=title_of(record),
                 name=name,
@@ -205,7 +205,7 @@ def title_of(record: Record) -> str:
     return _TITLES.get(record.stage.name, record.stage.name)
 
 
-def _softmax_of(record: Record) -> tuple[str, str]:
+def softmax_of(record: Record) -> tuple[str, str]:
     """Name what softmax was taken of, and the sink that took part; empty where there is none."""
     if found := re.fullmatch(r"softmax\((.+)\)", record.formula):
         return found[1], ""

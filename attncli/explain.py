@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,16 +14,19 @@ from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
+from attncli.exhibits import softmax_of
 from attncli.frozen import Frozen
+from attncli.observe import empty_row, kept_pairs
 from attncli.provenance import Traced, given
-from attncli.trace import Array, Record, Trace
+from attncli.trace import Array, Call, Record, Trace
 
 __all__ = ["Explanation", "Share", "Step", "explain"]
 
+Place: TypeAlias = tuple[str, tuple[int, ...]]
+"""A stage, a detail or a given array, and an index."""
+
 _LINES = 40
 """So many lines are read at once; steps behind them wait for --depth."""
-
-_ENDS = 3  # numbers of a long value that are shown from each end
 
 
 class Step(Frozen, kw_only=True):
@@ -33,6 +38,7 @@ class Step(Frozen, kw_only=True):
         record: The stage that it belongs to.
         made: The arithmetic.
         value: The number.
+        remark: What the arithmetic alone does not say; empty where it says all.
     """
 
     cell: str
@@ -40,18 +46,21 @@ class Step(Frozen, kw_only=True):
     record: Record
     made: Node
     value: float
+    remark: str = ""
 
 
 class Share(Frozen):
-    """What a weight hands on to its query.
+    """What a weight hands on to its query: itself times the value of its key.
 
     Args:
         key: The key whose value it is, as people name it.
-        numbers: The weight times that value; None stands for those in the middle of a long one.
+        size: How many numbers that value has.
+        at: Makes the product with one of them.
     """
 
     key: str
-    numbers: tuple[float | None, ...]
+    size: int
+    at: Callable[[int], float]
 
 
 class Explanation(Frozen, kw_only=True):
@@ -60,7 +69,7 @@ class Explanation(Frozen, kw_only=True):
     Args:
         result: Where the cell stands.
         cell: The cell as people name it.
-        name: The stage, or the array that was given.
+        name: The stage, its detail, or the array that was given.
         index: Where it stands in it.
         value: The number.
         steps: What led to it, in the order of the computation, the cell itself last; empty when it
@@ -99,8 +108,8 @@ def explain(result: Result, cell: str, style: Style, depth: int | None = None) -
         InputError: There is no such cell.
     """
     name, index = parse_cell(cell, _arrays(result))
-    made = _stages(result)
-    found: dict[tuple[str, tuple[int, ...]], Node] = {}
+    made = _made(result)
+    found: dict[Place, Node] = {}
     level = [(name, index)] if name in made else []
     reached = lines = 0
     while level and reached != depth:
@@ -114,14 +123,14 @@ def explain(result: Result, cell: str, style: Style, depth: int | None = None) -
         level = [each for each in dict.fromkeys(cells) if each not in found and each[0] in made]
     order = list(made)
     steps = sorted(found, key=lambda each: (order.index(each[0]), each[1]))
-    arrays = _arrays(result)
+    arrays, remarks = _arrays(result), _remarks(result, steps)
     return Explanation(
         result=result,
         cell=spell_cell(name, index, arrays[name]),
         name=name,
         index=index,
         value=float(_array(result, name)[index]),
-        steps=tuple(_step(result, arrays, *each, found[each]) for each in steps),
+        steps=tuple(_step(result, arrays, each, found[each], remarks.get(each, "")) for each in steps),
         depth=reached,
         behind=len(level),
         share=_share(result, made, name, index),
@@ -133,40 +142,79 @@ def _share(result: Result, made: dict[str, Traced], name: str, index: tuple[int,
     mix = made.get(result.inputs.mixed)
     if mix is None or name not in ORDER["softmax"]:
         return None
-    key = spell_cell("", index[-1:], Axes(("key",), (), {"key": result.key_labels}))
-    numbers = tuple(_products(mix, name, index))
-    return Share(key.strip("[]"), numbers) if numbers else None
+    *row, position = index
 
-
-def _products(mix: Traced, name: str, index: tuple[int, ...]) -> Iterator[float | None]:
-    """Yield the products of a weight and the numbers of a value, the first and last few of many."""
-    *row, key = index
-    size = mix.shape[-1]
-    for d in range(size) if size <= 2 * _ENDS else (*range(_ENDS), None, *range(size - _ENDS, size)):
-        if d is None:
-            yield None
-            continue
+    def term(d: int) -> Node:
         node = mix.ask((*row, d))
-        term = node.terms()[key] if isinstance(node, Gather) else node
-        if not (isinstance(term, Operate) and isinstance(term.left, Cell) and term.left.name == name):
-            return
-        yield term.value
+        return node.terms()[position] if isinstance(node, Gather) else node
+
+    first = term(0)
+    if not (isinstance(first, Operate) and isinstance(first.left, Cell) and first.left.name == name):
+        return None
+    return Share(_label("key", position, result), mix.shape[-1], lambda d: term(d).value)
 
 
-def _step(result: Result, arrays: dict[str, Axes], name: str, index: tuple[int, ...], made: Node) -> Step:
+def _step(result: Result, arrays: dict[str, Axes], at: Place, made: Node, remark: str) -> Step:
+    name, index = at
     return Step(
         cell=spell_cell(name, index, arrays[name]),
         index=index,
-        record=result[name],
+        record=_record(result, name),
         made=made,
         value=float(_array(result, name)[index]),
+        remark=remark,
     )
 
 
-def _stages(result: Result) -> dict[str, Traced]:
+def _remarks(result: Result, cells: Sequence[Place]) -> dict[Place, str]:
+    """Say of the weights of a query that sees no key why they are what they are."""
+    weights = [each for each in cells if each[0] in ORDER["softmax"]]
+    if not weights:
+        return {}
+    seeing = np.any(kept_pairs(result.inputs, result["weights"].shape), axis=-1)
+    return {
+        (name, index): f"{_label('query', index[-2], result)} sees no key: {empty_row(result.inputs)}"
+        for name, index in weights
+        if not np.asarray(seeing)[index[:-1]]
+    }
+
+
+def _label(axis: str, position: int, result: Result) -> str:
+    labels = {"query": result.query_labels, "key": result.key_labels}
+    return spell_cell("", (position,), Axes((axis,), (), labels)).strip("[]")
+
+
+def _record(result: Result, name: str) -> Record:
+    """Return the record of a stage, or one for a detail, which is as a stage made of its own stage's input."""
+    details = _details(result)
+    if name not in details:
+        return result[name]
+    owner, detail = details[name], details[name].stage.details[name]
+    stage = replace(
+        owner.stage, **{key: getattr(detail, key) for key in ("name", "symbol", "axes", "function")}
+    )
+    scores, sink = softmax_of(owner)
+    formula = detail.formula.format(scores=scores, sink=sink, result=owner.stage.symbol)
+    axes = tuple(axis for axis in detail.axes if axis in owner.axes)
+    array = owner.details[name]
+    return Record(stage, array, array.shape, axes, formula, {})
+
+
+def _details(result: Result) -> dict[str, Record]:
+    """Find the details of one number for each query: by name, the record of the stage that each belongs to."""
+    return {
+        name: record
+        for record in result.records
+        for name in record.details
+        if not record.stage.details[name].large
+    }
+
+
+def _made(result: Result) -> dict[str, Any]:
     """Compute again on arrays that remember, each stage from what the stages before it returned."""
     take = taking(open_backend("numpy", "cpu", widest(result.precision)), result.precision)
-    made: dict[str, Traced] = {}
+    made: dict[str, Any] = {}
+    details = _details(result)
 
     def name_input(array: Array, symbol: str, part: str) -> Array:
         return given(take(part)(array), symbol) if array.dtype.kind == "f" else array
@@ -175,15 +223,24 @@ def _stages(result: Result) -> dict[str, Traced]:
         made[stage] = array
         return given(_array(result, stage), stage)
 
+    def run(call: Call) -> tuple[Array, dict[str, Array]]:
+        known = {**call.inputs, "result": call.cast(call.stage.function(**call.inputs))}
+        for name, owner in details.items():
+            if owner.stage.name == call.stage.name:
+                made[name] = call.stage.details[name](known)
+                known[name] = given(owner.details[name], name)
+        return known["result"], {}
+
     with np.errstate(all="ignore"):  # as the computation did
-        attend(result.inputs.map_named(name_input), Trace(result.inputs.axes, keep=(), cast=name_stage))
+        attend(result.inputs.map_named(name_input), Trace(result.inputs.axes, cast=name_stage, run=run))
     return made
 
 
 def _arrays(result: Result) -> dict[str, Axes]:
-    """List what cells can be picked from: the stages, and then what was given."""
+    """List what cells can be picked from: the stages, their details, and what was given."""
     labels = {"query": result.query_labels, "key": result.key_labels}
-    arrays = {each.stage.name: Axes(each.axes, each.shape, labels) for each in result.records}
+    records = [*result.records, *(_record(result, name) for name in _details(result))]
+    arrays = {each.stage.name: Axes(each.axes, each.shape, labels) for each in records}
     for symbol, array in _given(result.inputs).items():
         names = tuple(f"axis {i}" for i in range(array.ndim))
         arrays.setdefault(symbol, Axes(names, array.shape, {}))
@@ -203,12 +260,6 @@ def _given(inputs: Inputs) -> dict[str, np.ndarray]:
 
 
 def _array(result: Result, name: str) -> np.ndarray:
-    for record in _kept(result):
-        if record.stage.name == name:
-            assert record.array is not None
-            return np.asarray(record.array)
-    return _given(result.inputs)[name]
-
-
-def _kept(result: Result) -> Iterator[Record]:
-    return (record for record in result.records if record.array is not None)
+    kept = {each.stage.name: each.array for each in result.records if each.array is not None}
+    kept |= {detail: owner.details[detail] for detail, owner in _details(result).items()}
+    return np.asarray(kept[name] if name in kept else _given(result.inputs)[name])

@@ -22,7 +22,7 @@ from attncli.trace import Record, Value
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["is_finite", "kept_pairs", "observe"]
+__all__ = ["empty_row", "is_finite", "kept_pairs", "observe"]
 
 _BLOCK = 1024
 """Queries and keys in a tile."""
@@ -130,22 +130,26 @@ def _empty_rows(problem: Problem, inputs: Inputs, records: Sequence[Record], lab
     if not empty.any():
         return ""
     rows = _rows(empty, weights.axes, labels)
-    if inputs.fill != -math.inf:
-        return (
-            f"{rows} no key: every score there got the fill {inputs.fill:g}, "
-            "and the weights are a softmax over masked keys"
-        )
-    if problem.fully_masked == "error":
+    if inputs.fill == -math.inf and problem.fully_masked == "error":
         raise InputError(
             f"{rows} no key that the mask keeps",
             path=("mask",),
             fix="let every query see a key, or say fully_masked: zeros",
         )
+    return f"{rows} no key: {empty_row(inputs)}"
+
+
+def empty_row(inputs: Inputs) -> str:
+    """Say what becomes of the weights of a query that sees no key."""
+    if inputs.fill != -math.inf:
+        return (
+            f"every score there got the fill {inputs.fill:g}, and the weights are a softmax over masked keys"
+        )
     by_key = inputs.normalize == "softmax" and inputs.sink is None and inputs.mask_when == "before_softmax"
     if not by_key:  # nothing divides by zero there, so there is no choice to make
-        return f"{rows} no key: the weights there are 0"
-    filled = "0" if problem.fully_masked == "zeros" else "NaN"
-    return f"{rows} no key: the weights there are {filled} (fully_masked: {problem.fully_masked})"
+        return "the weights there are 0"
+    filled, said = ("NaN", "nan") if math.isnan(inputs.empty) else ("0", "zeros")
+    return f"the weights there are {filled} (fully_masked: {said})"
 
 
 def _blind(inputs: Inputs, shape: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -215,6 +215,8 @@ class _Namespace:
 
     exp = staticmethod(_applied("exp", np.exp))
     tanh = staticmethod(_applied("tanh", np.tanh))
+    log = staticmethod(_applied("log", np.log))
+    log2 = staticmethod(_applied("log2", np.log2))
     sqrt = staticmethod(_applied("√", np.sqrt))
 
     sum = staticmethod(_gathered("sum", np.sum))

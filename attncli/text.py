@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["quote", "visible"]
+__all__ = ["quote", "shown", "visible"]
 
 _NAMED = {"\n": "⏎", "\t": "⇥"}
+_SPACE_MARKS = str.maketrans("Ġ▁", "␣␣")
 
 # Format characters that join what people see as one sign: the emoji joiner, and the marks that
 # Indic and Persian writing need.
@@ -28,6 +29,14 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_NAMED.get(char, f"<U+{ord(char):04X}>") if _hidden(char) else char for char in text)
+
+
+def shown(label: str) -> str:
+    """Write a label as it is shown.
+
+    Byte-pair and SentencePiece tokens carry their space as Ġ and ▁; both are shown as ␣.
+    """
+    return visible(label).translate(_SPACE_MARKS)
 
 
 def quote(text: str, *, limit: int = 40, marks: str = '"') -> str:

@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "arithmetic": "",
     "provenance": "arithmetic",
     "cells": "errors text",
-    "explain": "arithmetic provenance cells compute backends core trace errors",
+    "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
     "matrices": "observe exhibits parts sheet compute core errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text",

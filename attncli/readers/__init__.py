@@ -104,10 +104,14 @@ def _documents(name: str, path: pathlib.Path) -> Documents:
     if archived.has_document(name):
         yield archived.whole(name)
         return
-    raise archived.only_arrays(name) if suffix in archived.ARCHIVES else InputError(
-        f"{quote(name, limit=200, marks='')} holds an array, not a problem",
-        fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
-        place=Place(name),
+    raise (
+        archived.only_arrays(name)
+        if suffix in archived.ARCHIVES
+        else InputError(
+            f"{quote(name, limit=200, marks='')} holds an array, not a problem",
+            fix=f"name it in a problem file: X: {quote(path.name, marks='')}",
+            place=Place(name),
+        )
     )
 
 

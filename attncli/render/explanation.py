@@ -27,6 +27,7 @@ __all__ = ["explanation_json", "explanation_text", "style"]
 _TERMS = 6
 _DIGITS = 4  # significant ones, as people write them by hand
 _LARGEST_WHOLE = 1e6
+_ENDS = 3  # numbers of a long value that are shown from each end
 
 
 def style(terminal: Terminal, precision: int | None = None) -> Style:
@@ -100,6 +101,8 @@ class _Pen(Frozen):
         title = wrapped(items if fits else items[:2], self.width, hang=4)
         seen: set[str] = set()
         lines = [line for step in steps for line in self._lines(step, seen)]
+        remarks = dict.fromkeys(step.remark for step in steps if step.remark)
+        lines += [((), (Span(label(remark, self.terminal), "faint"),)) for remark in remarks]
         # A longer name has a line for itself, since what is set below it would be narrow.
         names = (cells(name) for name, _ in lines)
         widest = max((each for each in names if each <= self.width // 2), default=0)
@@ -127,7 +130,9 @@ class _Pen(Frozen):
     def _share(self, weight: float, share: Share) -> Line:
         """Say what a weight hands on: its share of the value of its key."""
         percent = spell(f"→ {Form(1)(100 * weight)} % of ", self.terminal)
-        numbers = (spell("⋯", self.terminal) if x is None else self.style.number(x) for x in share.numbers)
+        ends = (*range(_ENDS), None, *range(share.size - _ENDS, share.size))
+        shown = range(share.size) if share.size <= 2 * _ENDS else ends
+        numbers = (spell("⋯", self.terminal) if d is None else self.style.number(share.at(d)) for d in shown)
         value = f"v({label(share.key, self.terminal)})"
         return Span(percent + value), Span("= "), Span(f"[{' '.join(numbers)}]", bold=True)
 
@@ -180,11 +185,19 @@ def explanation_json(explanation: Explanation, terminal: Terminal) -> Iterator[s
         "stage": explanation.name,
         "index": explanation.index,
         "value": explanation.value,
+        "share": _whole(explanation.share),
         "steps": [_step(step, explanation) for step in explanation.steps],
         "behind": explanation.behind,
     }
     yield from json_text(document, indent=terminal.interactive, ascii_only=not terminal.unicode)
     yield "\n"
+
+
+def _whole(share: Share | None) -> dict[str, Any] | None:
+    """Write what a weight hands on, every number of it."""
+    if share is None:
+        return None
+    return {"key": share.key, "numbers": [share.at(d) for d in range(share.size)]}
 
 
 def _step(step: Step, explanation: Explanation) -> dict[str, Any]:
@@ -201,4 +214,5 @@ def _step(step: Step, explanation: Explanation) -> dict[str, Any]:
         "gathered": [{"arithmetic": text, "value": value} for text, value in gathered.items()],
         "arithmetic": write(step.made, EXACT),
         "value": step.value,
+        "remark": step.remark,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from attncli.render.terminal import Terminal
-from attncli.text import visible
+from attncli.text import shown
 
 __all__ = ["label", "spell"]
 
@@ -39,7 +39,6 @@ _ASCII = {
     "θ": "theta",
     "₂": "2",
 }
-_SPACE_MARKS = str.maketrans("Ġ▁", "␣␣")
 
 
 def spell(text: str, terminal: Terminal) -> str:
@@ -52,12 +51,8 @@ def spell(text: str, terminal: Terminal) -> str:
 
 
 def label(text: str, terminal: Terminal) -> str:
-    """Write a label, which is data: nothing in it acts on the terminal.
-
-    Byte-pair and SentencePiece tokens carry their space as Ġ and ▁; both are shown as ␣.
-    """
-    cleaned = visible(text).translate(_SPACE_MARKS)
-    return cleaned if terminal.unicode else _ascii(cleaned)
+    """Write a label, which is data: nothing in it acts on the terminal."""
+    return shown(text) if terminal.unicode else _ascii(shown(text))
 
 
 def _ascii(text: str) -> str:

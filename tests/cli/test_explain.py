@@ -28,6 +28,20 @@ def test_json_holds_arithmetic_that_python_does(attn: Attn) -> None:
     assert document["value"] == document["steps"][-1]["value"]
 
 
+def test_json_holds_what_a_weight_hands_on(attn: Attn) -> None:
+    """The whole value of the key times the weight: v(cat) is X·W = [0, 2]; nothing for another cell."""
+    document = json.loads(attn("explain", "cat.yaml", "weights[2,1]", "--json").out)
+    assert document["share"] == {"key": "cat", "numbers": [0.0, pytest.approx(2 * document["value"])]}
+    assert json.loads(attn("explain", "cat.yaml", "scores[2,1]", "--json").out)["share"] is None
+
+
+def test_json_says_what_became_of_an_empty_row(attn: Attn) -> None:
+    line = ("explain", "cat.yaml", "weights[0,1]", "--json", "--set", "mask={key_padding: [[0,0,0]]}")
+    last = json.loads(attn(*line).out)["steps"][-1]
+    assert last["remark"] == "the sees no key: the weights there are 0 (fully_masked: zeros)"
+    assert json.loads(attn("explain", "cat.yaml", "weights[2,1]", "--json").out)["steps"][-1]["remark"] == ""
+
+
 def test_precision_is_in_decimals(attn: Attn) -> None:
     assert " = 4.00000\n" in attn("explain", "cat.yaml", "scores[2,1]", "--precision", "5").out
 
@@ -42,7 +56,7 @@ def test_settings_change_what_is_explained(attn: Attn) -> None:
     ("arguments", "message"),
     [
         (("cat.yaml", "weights[dog,0]"), 'there is no query "dog" in weights'),
-        (("cat.yaml", "softmax[0,0]"), 'there is no stage "softmax" here'),
+        (("cat.yaml", "softmax[0,0]"), 'there is no stage or detail "softmax" here'),
         (("cat.yaml", "weights[0,0]", "-o", "cell.npz"), "not written as npz"),
         (("two.jsonl", "weights[0,0]"), "a cell is of one problem, and there are 2 in the file"),
     ],

@@ -15,7 +15,7 @@ from attncli.arithmetic import EXACT, Cell, Gather, Node, asides, write
 from attncli.compute import Result, compute
 from attncli.errors import InputError
 from attncli.explain import Explanation, explain
-from attncli.problem import Problem
+from attncli.problem import Mask, Problem
 from attncli.render.explanation import explanation_text, style
 from attncli.render.terminal import Terminal
 from tests.core.test_backends_agree import PROBLEMS
@@ -25,6 +25,8 @@ TOOLS: dict[str, Any] = {
     "exp": np.exp,
     "tanh": np.tanh,
     "sqrt": np.sqrt,
+    "log": np.log,
+    "log2": np.log2,
     "max": np.max,  # of a list, as Python's own; but it lets a NaN through wherever that stands
     "mean": np.mean,
     "inf": math.inf,
@@ -67,6 +69,21 @@ def test_the_arithmetic_of_any_cell_gives_the_cell(name: str, data: st.DataObjec
         array = result[step.record.stage.name].array
         assert array is not None
         hold(step.made, float(array[step.index]), write(step.made, EXACT))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@given(st.data())
+def test_the_arithmetic_of_any_detail_gives_the_detail(name: str, data: st.DataObject) -> None:
+    """A query's row_max, lse, entropy and what else there is are explained as stages are."""
+    result = compute(Problem(**PROBLEMS[name]))
+    details = {each: array for record in result.records for each, array in record.details.items()}
+    detail = data.draw(st.sampled_from(sorted(details)))
+    index = data.draw(st.tuples(*(st.integers(0, size - 1) for size in details[detail].shape)))
+    found = explain(result, cell(detail, index), EXACT, 2)
+    assert found.steps[-1].cell.startswith(f"{detail}[")
+    assert found.value == details[detail][index] or math.isnan(found.value)
+    for step in found.steps:
+        hold(step.made, step.value, write(step.made, EXACT))
 
 
 @given(st.data())
@@ -159,7 +176,7 @@ def test_what_the_weights_of_a_row_hand_on_adds_up_to_its_mixture(name: str) -> 
         return
     wanted = np.asarray(mixed[0].array)[tuple(row)]
     assert len(wanted) <= 6
-    numbers = [share.numbers for share in shares if share]
+    numbers = [[share.at(d) for d in range(share.size)] for share in shares if share]
     assert len(numbers) == keys
     np.testing.assert_allclose(np.sum(np.array(numbers, float), axis=0), wanted, rtol=1e-9, atol=1e-12)
     assert explain(result, cell(mixed[0].stage.name, (*row, 0)), EXACT, 1).share is None
@@ -248,6 +265,44 @@ def test_what_was_given_has_nothing_behind_it() -> None:
     assert "it was given" in text(compute(cat()), "X[2,0]")
 
 
+def test_the_details_of_softmax_by_hand() -> None:
+    """The row of sat, whose scores are 2, 1 and 3: each detail from the numbers of the one before it."""
+    result = compute(cat())
+    z = np.array([2, 1, 3]) / math.sqrt(2)
+    written = text(result, "lse[sat]", 2)
+    assert "row_max[sat] = max(1.414, 0.7071, 2.121) = 2.121\n" in written
+    assert "exp_sum[sat] = exp(1.414 - 2.121) + exp(0.7071 - 2.121) + exp(2.121 - 2.121) = 1.736\n" in written
+    assert f"lse[sat] = 2.121 + log(1.736) = {math.log(np.exp(z).sum()):.3f}\n" in written
+    assert " lse  LSE = ln Σ exp(M)  Take the natural log" in written
+    shares = np.exp(z) / np.exp(z).sum()
+    bits = -(shares * np.log2(shares)).sum()
+    assert explain(result, "entropy[2]", EXACT, 1).value == pytest.approx(bits)
+    assert " row_sum  ΣA = Σ A " in text(result, "row_sum[2]", 1)
+
+
+BLIND = np.array([[False, False], [True, True]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, "a sees no key: the weights there are 0 (fully_masked: zeros)"),
+        ({"fully_masked": "nan"}, "a sees no key: the weights there are NaN (fully_masked: nan)"),
+        ({"sink": 0.5}, "a sees no key: the weights there are 0"),
+        ({"mask_fill": -1e9}, "a sees no key: every score there got the fill -1e+09, and the weights are a"),
+    ],
+)
+def test_a_row_that_sees_no_key_says_what_became_of_it(keys: dict[str, Any], said: str) -> None:
+    """Once under the weights of that row, whose arithmetic is odd, and nowhere else."""
+    result = compute(Problem(X=np.eye(2), tokens=("a", "b"), mask=Mask(keep=BLIND), **keys))
+    for name in ("weights[a,1]", "output[a,1]"):
+        lines = [line.strip() for line in text(result, name, 2).splitlines() if "sees no key" in line]
+        assert len(lines) == 1
+        assert lines[0].startswith(said)
+    assert "sees no key" not in text(result, "output[b,1]")
+    assert "sees no key" not in text(result, "scores[a,1]")
+
+
 LABELS = ("a,b", "2", "x", "x")
 
 
@@ -267,13 +322,33 @@ def test_positions_and_labels(name: str, index: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "index"), [("weights[␣hi,0]", (0, 0)), ("weights[Ġhi,0]", (0, 0)), ("weights[␣ho,⏎]", (3, 1))]
+)
+def test_a_label_may_be_written_as_it_is_shown(name: str, index: tuple[int, ...]) -> None:
+    """The marks of spaces and line ends need not be known; a label that is spelled so comes first."""
+    result = compute(drawn(4, tokens=("Ġhi", "\n", "▁ho", "␣ho")))
+    assert explain(result, name, EXACT, 1).index == index
+
+
+def test_a_shown_label_that_two_tokens_share() -> None:
+    with pytest.raises(
+        InputError, match=r'"␣a" stands at several query positions\n  fix: one of 0, 2 instead'
+    ):
+        explain(compute(drawn(3, tokens=("Ġa", "b", "▁a"))), "weights[␣a,b]", EXACT)
+
+
+@pytest.mark.parametrize(
     ("name", "message"),
     [
         ("weights", r'"weights" is no cell\n  fix: .*such as Q\[3,3\]'),
         ("weights[1]", r"weights has 2 axes \(query, key\), and .* has 1 position\n  fix: such as weights\["),
         ("weights[1,2,3]", r"has 3 positions"),
-        ("weight[1,2]", r'there is no stage "weight" here\n       there are Q, K, V, scores'),
-        ("masked[1,2]", r'there is no stage "masked" here'),
+        (
+            "weight[1,2]",
+            r'there is no stage or detail "weight" here\n       there are Q, K, V, scores, .*row_sum, lse, .*, W_V$',
+        ),
+        ("masked[1,2]", r'there is no stage or detail "masked" here'),
+        ("lse[1,2]", r"lse has 1 axis \(query\), and .* has 2 positions\n  fix: such as lse\[3\]"),
         ("weights[4,0]", r"there is no query 4 in weights\n       positions: 0 to 3"),
         ("weights[0,-1]", r"there is no key -1 in weights"),
         ("weights[x,0]", r'"x" stands at several query positions\n  fix: one of 2, 3 instead'),

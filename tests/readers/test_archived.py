@@ -204,7 +204,10 @@ def test_other_metadata_is_let_be(tmp_path: Path) -> None:
         ("q k V", "Q: a.npz#q\nK: a.npz#k\nV: a.npz\n"),
         ("scores weights V", "V: a.npz\nscores: a.npz\n"),
         ("foo", "X: a.npz#foo\n"),
-        ("X W_Q W_K W_V W_O Q K V scores output", "".join(f"{key}: a.npz\n" for key in "X W_Q W_K W_V W_O".split())),
+        (
+            "X W_Q W_K W_V W_O Q K V scores output",
+            "".join(f"{key}: a.npz\n" for key in ["X", "W_Q", "W_K", "W_V", "W_O"]),
+        ),
     ],
 )
 def test_an_archive_of_arrays_shows_the_problem_file_that_would_use_them(
@@ -213,7 +216,10 @@ def test_an_archive_of_arrays_shows_the_problem_file_that_would_use_them(
     """The lines under the fix are a problem file as they stand, which starts with what is there."""
     monkeypatch.chdir(tmp_path)
     np.savez("a.npz", **{name: np.eye(2) for name in names.split()})
-    with pytest.raises(InputError, match=r"holds arrays, not a problem\n.*\n +the document of a result, attn\.json, is not in it") as caught:
+    with pytest.raises(
+        InputError,
+        match=r"holds arrays, not a problem\n.*\n +the document of a result, attn\.json, is not in it",
+    ) as caught:
         read("a.npz")
     said = caught.value.fix.partition("\n")[2] + "\n"
     assert said == lines
