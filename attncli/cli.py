@@ -61,12 +61,12 @@ def _show_version(wanted: bool) -> None:
 
 \b
   attn random --seq 3 --dim 4                 draw a problem and compute it
-  attn random --seq 3 --dim 4 -o small.json   keep it: the result is a problem file
-  attn compute small.json --causal            every stage of a problem, as tables
+  attn random --seq 3 --dim 4 -o small.json   keep it, as a problem file
+  attn compute small.json --causal            every stage, as tables
   attn compute small.json --json              the same for programs
   attn diff small.json --dtype-b float32      two ways, stage by stage
   attn explain small.json "weights[2,1]"      the arithmetic of one cell
-  attn show small.json -o small.svg           a finished result again, in another form
+  attn show small.json -o small.svg           a finished result as a picture
   attn keys                                   what a problem file may say""",
 )
 def attn(

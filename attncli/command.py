@@ -17,6 +17,8 @@ from typing import Any, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from attncli.text import quote
+
 __all__ = ["Group", "Later"]
 
 DIGITS = 18
@@ -61,7 +63,7 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what comes before the command's name."""
-        _spare_pydantic(self.get_params(ctx))
+        _adapt(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
@@ -70,14 +72,34 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read arguments and options."""
-        _spare_pydantic(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        _adapt(self.get_params(ctx))
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            if getattr(error, "ctx", ctx) is None:  # an option without its value does not know whose it is
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
 
 
-def _spare_pydantic(parameters: list[Any]) -> None:
-    """Let parameters take a plain value for what it is, and ask Typer to read any other."""
+def _adapt(parameters: list[Any]) -> None:
+    """Let parameters read plain values themselves, and say in help what a reader needs, and no types."""
     for each in parameters:
         each.process_value = functools.partial(_read, each, each.process_value)
+        each._get_number_range_help_str = functools.partial(_limits, each)  # noqa: SLF001  (Typer has no other)
+        if each.param_type_name == "argument":
+            each.display_type_rich = lambda **_: ""
+            each.get_usage_pieces = functools.partial(_usage, each.get_usage_pieces)
+
+
+def _usage(by_typer: Callable[..., list[str]], context: Any) -> list[str]:
+    """Name an argument that must be there without the braces that Typer has for it."""
+    return [piece.replace("{", "").replace("}", "") for piece in by_typer(context)]
+
+
+def _limits(parameter: Any) -> str | None:
+    """Say how large a number may be, where that is not clear by itself."""
+    least, most = parameter.min, parameter.max
+    return None if most is None or most >= 10**DIGITS else f"{least} to {most}"
 
 
 def _read(parameter: Any, by_typer: Callable[..., Any], context: Any, value: Any) -> Any:
@@ -88,7 +110,13 @@ def _read(parameter: Any, by_typer: Callable[..., Any], context: Any, value: Any
     if kind is int and _is_number(value, parameter.min, parameter.max):
         value = int(value)
     elif not (is_word or is_default):
-        return by_typer(context, value)
+        try:
+            return by_typer(context, value)
+        except typer.BadParameter as error:
+            if kind is int and isinstance(value, str):
+                limits = f"to {parameter.max}" if parameter.max is not None else "on"
+                error.message = f"{quote(value)} is no whole number from {parameter.min} {limits}"
+            raise
     return parameter.callback(context, parameter, value) if parameter.callback else value
 
 

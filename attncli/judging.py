@@ -67,7 +67,7 @@ def check(
 
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A problem or a result.")],
-    b: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.  [default: A]")] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="Another one.  [default: A]")] = None,
     *,
     settings: Settings,
     engine: Engine,
@@ -102,8 +102,8 @@ HELP = {
   attn random --seq 3 --dim 4 --seed 7 -q -o small.json
   attn check small.json --set 'expected={row_sum: [1.00, 1.00, 1.00]}'
   attn compute small.json --dtype float32 -q -o mine.npz
-  attn check small.json mine.npz              the stages that another program computed
-  attn check small.json mine.npz --json       the same for programs
+  attn check small.json mine.npz           what another program computed
+  attn check small.json mine.npz --json    the same for programs
 
 A result that was kept is held against what its problem computes to today: attn check golden.json.
 The numbers that somebody printed stand in the problem, under expected. Several files, or a folder of them,

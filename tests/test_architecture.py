@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "faults": "errors text version",
     "progress": "",
     "checking": "check progress readers problem trace errors text",
-    "command": "",
+    "command": "text",
     "about": "schema listing describe render files streams terminal problem errors text",
     "showing": "deliver options explain stored readers compute render errors",
     "judging": "checking check deliver options readers render sheet backends errors",

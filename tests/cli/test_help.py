@@ -76,6 +76,24 @@ def test_help_documents_every_exit_status(attn: Attn, command: str, flag: str) -
     assert set(re.findall(r"^ {4}(\d+)  ", done.out, re.MULTILINE)) == {str(int(code)) for code in ExitCode}
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_narrow_terminal_and_names_no_types(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """No line runs past 80 columns; nothing is said as Python or as an inequality."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = attn(*command.split(), "--help").out
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+    assert re.findall(r"<\w+|[<>]=|\[\[|\{\w+\}", text.replace("dtype={qk: …}", "")) == []
+
+
+def test_usage_and_limits_are_as_people_write_them(attn: Attn) -> None:
+    assert attn("diff", "--help").out.startswith("Usage: attn diff [OPTIONS] A [B]\n")
+    assert (
+        "  --precision N                   Decimals in tables.  [0 to 17]\n" in attn("compute", "--help").out
+    )
+
+
 def test_nothing_asked_shows_help(attn: Attn) -> None:
     """``attn`` alone shows what there is."""
     assert attn() == attn("--help")
