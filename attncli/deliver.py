@@ -23,12 +23,30 @@ UNFOLDED = 10**6
 """Columns of what is not folded: a file, or a pipe."""
 
 
+_SEEN = {
+    "head": "--head",
+    "batch": "--batch",
+    "mean_heads": "--mean-heads",
+    "heads_view": "--heads-view",
+    "rows": "--rows",
+    "columns": "--cols",
+    "precision": "--precision",
+    "percent": "--percent",
+    "blank": "--blank",
+}
+"""What of a view chooses among numbers, or how they are written, and the option that says so."""
+
+
 class Noted(Protocol):
     """What can be delivered: something with remarks to it."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """One sentence each."""
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != ()
 
 
 class Delivery:
@@ -61,14 +79,30 @@ class Delivery:
         """Keep no more stages than the format holds.
 
         Raises:
-            InputError: More are asked for.
+            InputError: More are asked for, or a view of what is no view but data.
         """
+        self._no_idle_option(view)
         only = self._format.stage
         if only is None or len(view.stages or (only,)) == 1:
             return view if only is None or view.stages else replace(view, stages=(only,))
         raise InputError(
             f"{self.name} holds one stage, and --stages names {len(view.stages or ())}", fix="-o FILE.npz"
         )
+
+    def _no_idle_option(self, view: View) -> None:
+        """Refuse what would be ignored in silence."""
+        chosen = self._format
+        given = [option for name, option in _SEEN.items() if _is_given(getattr(view, name))]
+        if chosen.data and given:
+            raise InputError(
+                f"{self.name} holds every number as it is: {', '.join(given)} would change nothing",
+                fix="leave that out, or --format table",
+            )
+        if chosen.bare and view.detail:
+            raise InputError(
+                f"{self.name} holds stages without their details: --detail would change nothing",
+                fix="leave that out, or --format json",
+            )
 
     def spare(self, inputs: Iterable[str]) -> None:
         """Refuse to overwrite any of some more files.
@@ -103,8 +137,6 @@ class Delivery:
             raise InputError(
                 f"{self.name} holds one result, and there are {len(results)}", fix="--format jsonl"
             )
-        if view.blank and chosen.data:
-            raise InputError(f"{self.name} holds every number, and leaves none blank", fix="--format table")
         if view.answers and chosen.single:
             raise InputError(f"{self.name} is one picture", fix="leave out --blank to get the answers")
         said = [*notes, *(note for result in results for note in result.notes)]

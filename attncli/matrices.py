@@ -54,6 +54,11 @@ class Desk:
         self._weights = next((each for each in everything if each.name == "weights"), None)
         self._final = next((each for each in reversed(everything) if each.shares), None)
         self._pairs = result["weights"].shape
+        if view.heads_view and not any(self._has_heads(each) for each in self.exhibits):
+            raise InputError(
+                "there are no weights of several heads to be seen side by side",
+                fix="leave out --heads-view",
+            )
         self._before_softmax = [each.name for each in self.exhibits if each.name in LOGITS][-1:]
         made = {record.stage.name for record in result.records}
         self._mixed = ("head_output" if "head_output" in made else "output") if _is_sum(result.inputs) else ""
@@ -75,11 +80,14 @@ class Desk:
 
     def heads(self, exhibit: Exhibit) -> Iterator[Matrix]:
         """Cut weights into all of their heads, where they are not all shown or where that is asked for."""
-        if exhibit is not self._final or "head" not in exhibit.axes or exhibit.name in self._view.blank:
+        if not self._has_heads(exhibit) or exhibit.name in self._view.blank:
             return
         if self._view.heads_view or (self._parts.elided and self._view.head is None):
             for part in self._parts.of(exhibit.axes[:-2], exhibit.array.shape, every_head=True):
                 yield self._matrix(exhibit, part)
+
+    def _has_heads(self, exhibit: Exhibit) -> bool:
+        return exhibit is self._final and "head" in exhibit.axes
 
     def _matrix(self, exhibit: Exhibit, part: Part) -> Matrix:
         rows, columns = exhibit.axes[-2:]

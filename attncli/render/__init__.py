@@ -36,6 +36,7 @@ class Format(Frozen):
         single: Whether it holds one result and no more.
         paper: Whether it is for white paper, unless a dark background is asked for.
         data: Whether it holds the numbers as they are, whatever a reader wants to see of them.
+        bare: Whether it holds stages without their details.
         stage: The stage that it holds where it holds one only, unless another is asked for.
         again: Whether results come back from it.
     """
@@ -46,6 +47,7 @@ class Format(Frozen):
     single: bool = False
     paper: bool = False
     data: bool = False
+    bare: bool = False
     stage: str | None = None
     again: bool = False
 
@@ -143,15 +145,17 @@ FORMATS: dict[str, Format] = {
     "table": Format((".txt",), _table),
     "json": Format((".json",), _json, single=True, data=True, again=True),
     "jsonl": Format((".jsonl", ".ndjson"), _jsonl, data=True, again=True),
-    "csv": Format((".csv",), _csv, single=True, data=True),
-    "tsv": Format((".tsv",), _tsv, single=True, data=True),
+    "csv": Format((".csv",), _csv, single=True, data=True, bare=True),
+    "tsv": Format((".tsv",), _tsv, single=True, data=True, bare=True),
     "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
     "latex": Format((".tex",), _document("latex"), paper=True),
     "svg": Format((".svg",), _document("svg"), single=True, paper=True),
     "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
     "npz": Format((".npz",), _npz, binary=True, single=True, data=True, again=True),
     "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True, again=True),
-    "npy": Format((".npy",), _npy, binary=True, single=True, data=True, stage="output", again=True),
+    "npy": Format(
+        (".npy",), _npy, binary=True, single=True, data=True, bare=True, stage="output", again=True
+    ),
 }
 
 

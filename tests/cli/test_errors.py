@@ -37,6 +37,27 @@ from .conftest import Attn
         ("compute cat.yaml cat.yaml -o both.npz", "npz holds one result, and there are 2"),
         ("compute cat.yaml cat.yaml -o both.json", "json holds one result, and there are 2"),
         ("compute cat.yaml --head 7", "there is no head 7"),
+        ("compute cat.yaml --heads-view", "there are no weights of several heads to be seen side by side"),
+        ("random --seq 3 --dim 4 --heads 2 --stages output --heads-view", "no weights of several heads"),
+        (
+            "compute cat.yaml --json --rows 0:1",
+            "json holds every number as it is: --rows would change nothing\n",
+        ),
+        (
+            "compute cat.yaml --head 0 --cols 0:1 -o r.npz",
+            "npz holds every number as it is: --head, --cols would",
+        ),
+        (
+            "random --seq 3 --dim 4 --heads 2 --mean-heads --json",
+            "as it is: --mean-heads would change nothing",
+        ),
+        ("compute cat.yaml --precision 0 --format csv", "as it is: --precision would change nothing"),
+        (
+            "show cat.yaml --batch 0 --percent --format jsonl",
+            "as it is: --batch, --percent would change nothing",
+        ),
+        ("compute cat.yaml --detail --format csv", "csv holds stages without their details: --detail would"),
+        ("compute cat.yaml --detail -o o.npy", "npy holds stages without their details: --detail would"),
         ("compute none.yaml", "none.yaml"),
         *(
             (line, "no file is named")

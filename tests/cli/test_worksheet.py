@@ -57,7 +57,7 @@ def test_pictures_and_words_would_tell(attn: Attn) -> None:
         (("--blank", "wieghts"), 'there is no stage "wieghts"'),
         (("--blank", "masked"), 'there is no stage "masked" to show'),
         (("--answers",), "--answers shows what --blank leaves out"),
-        (("--blank", "weights", "--json"), "json holds every number, and leaves none blank"),
+        (("--blank", "weights", "--json"), "json holds every number as it is: --blank would change nothing"),
         (("--blank", "weights", "--answers", "--format", "svg"), "svg is one picture"),
     ],
 )
