@@ -118,11 +118,11 @@ def _touch(body: Sequence[Sequence[Span]], widest: int) -> bool:
 
 def _looks(matrix: Matrix, setting: Setting) -> Column:
     """Say in words which two keys a query looks at most."""
-    said = []
+    said, whole = [], Form(0, percent=True, sign="%")
     named = names(matrix.columns, matrix.array.shape[1], setting.terminal, _LONGEST_NAME, matrix.first_column)
     for row in np.nan_to_num(matrix.array):
         best = [int(j) for j in np.argsort(-row, kind="stable")[:2] if row[j] >= FAINTEST]
-        said.append(", ".join(f"{named.texts[j]} {100 * row[j]:.0f}%" for j in best))
+        said.append(", ".join(f"{named.texts[j]} {whole(float(row[j]))}" for j in best))
     widest = max(map(cells, (*said, "looks at")))
     left = [text + " " * (widest - cells(text)) for text in ("looks at", *said)]
     return Column((left[0],), tuple(Span(text) for text in left[1:]), 3, "faint")

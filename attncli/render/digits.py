@@ -10,7 +10,7 @@ import numpy as np
 from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 
-__all__ = ["BLANK", "FEW", "Form", "percentages", "suited"]
+__all__ = ["BLANK", "FEW", "PERCENT", "Form", "percentages", "suited"]
 
 BLANK = "____"
 """What stands for a number that the reader is to find."""
@@ -42,7 +42,9 @@ class Form(Frozen):
         """Write a number; zero has no sign."""
         if not math.isfinite(number):
             return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
-        if self.scientific or (abs(number) >= _LARGE and not self.percent):
+        if self.percent and abs(number) >= _LARGE / 100:  # a hundred times that may be infinite
+            return _scientific(number, self.decimals, shift=2) + self.sign
+        if self.scientific or abs(number) >= _LARGE:
             return _scientific(number, self.decimals)
         text = f"{100 * number if self.percent else number:.{self.decimals}f}"
         if text.startswith("-"):
@@ -50,11 +52,15 @@ class Form(Frozen):
         return text + self.sign
 
 
-def _scientific(number: float, decimals: int) -> str:
+def _scientific(number: float, decimals: int, *, shift: int = 0) -> str:
     if number == 0:
         return "0"
     mantissa, _, exponent = f"{number:.{decimals}e}".partition("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", "−")
+    return f"{mantissa}e{int(exponent) + shift}".replace("-", "−")
+
+
+PERCENT = Form(1, percent=True, sign="%")
+"""A weight by itself."""
 
 
 def percentages(keys: int, precision: int | None = None) -> Form:

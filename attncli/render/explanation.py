@@ -129,7 +129,7 @@ class _Pen(Frozen):
 
     def _share(self, weight: float, share: Share) -> Line:
         """Say what a weight hands on: its share of the value of its key."""
-        percent = spell(f"→ {Form(1)(100 * weight)} % of ", self.terminal)
+        percent = spell(f"→ {Form(1, percent=True)(weight)} % of ", self.terminal)
         ends = (*range(_ENDS), None, *range(share.size - _ENDS, share.size))
         shown = range(share.size) if share.size <= 2 * _ENDS else ends
         numbers = (spell("⋯", self.terminal) if d is None else self.style.number(share.at(d)) for d in shown)

@@ -8,6 +8,7 @@ import numpy as np
 
 from attncli.render.box import Box, stacked, wrapped
 from attncli.render.columns import Setting
+from attncli.render.digits import PERCENT
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Span, cells, cut
 from attncli.sheet import Matrix
@@ -49,7 +50,7 @@ def habits(matrix: Matrix, setting: Setting) -> Box:
         "the query itself": np.diagonal(weights),
         "the one before": np.diagonal(weights, -1),
     }
-    said = ", ".join(f"{100 * share.mean():.1f}% on {name}" for name, share in shares.items())
+    said = ", ".join(f"{PERCENT(float(share.mean()))} on {name}" for name, share in shares.items())
     line = [(Span("on average", bold=True),), (Span(spell(said, setting.terminal)),)]
     return wrapped(line, setting.width, gap=1)
 
@@ -79,9 +80,9 @@ def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line
 
     yield (Span(f"{line('q', 'k')}  weight  {_RANK}", "faint"),)
     for (i, j), (query, key) in zip(pairs, names, strict=True):
-        weight = f"{100 * weights[i, j]:.1f}%"
+        weight = spell(PERCENT(float(weights[i, j])), setting.terminal)
         rank = Span(f"  {_rank(matrix, i, j):>{len(_RANK)}}", "faint")
-        yield (Span(line(query, key)), Span(f"{weight:>8}", bold=True), rank)
+        yield (Span(line(query, key)), Span(f" {weight:>7}", bold=True), rank)
 
 
 def _rank(matrix: Matrix, i: int, j: int) -> int:

@@ -158,7 +158,9 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [*COMMANDS, "compute p.json --heads-view --heads 2", "compute p.json --detail"])
+@pytest.mark.parametrize(
+    "arguments", [*COMMANDS, "compute p.json --heads-view --heads 2", "compute p.json --detail"]
+)
 def test_no_line_is_wider_than_what_was_asked_for(attn: Attn, folder: Path, arguments: str) -> None:
     """Whatever the labels, only what is one word, as a cell with long labels, goes beyond the width."""
     (folder / "p.json").write_text(WIDE % ("x" * 100))

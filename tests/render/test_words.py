@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from attncli.compute import compute
 from attncli.problem import Problem
+from attncli.render.digits import PERCENT
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from tests.computed import array_of
@@ -68,3 +70,32 @@ def test_a_sink_is_in_the_formula_as_it_is_computed() -> None:
     problem = Problem(scaled=np.array([[1.0, 2.0]]), sink=(3.0,))
     (block,) = [block for block in sheet(problem, detail=True).blocks if block.title == "softmax"]
     assert block.formulas == ("e = exp(Z − m)", "A = exp(Z − m) ÷ (Σ exp(Z − m) + exp(sink − m))")
+
+
+@pytest.mark.parametrize(
+    ("weight", "written"),
+    [
+        (-1e307, "−1.0e309%"),
+        (1.7e308, "1.7e310%"),
+        (1e4, "1.0e6%"),
+        (9999.0, "999900.0%"),
+        (-2.0, "−200.0%"),
+        (0.5, "50.0%"),
+        (-0.0, "0.0%"),
+        (math.inf, "∞"),
+    ],
+)
+def test_a_percentage_is_written_however_large_it_is(weight: float, written: str) -> None:
+    """A hundred times a weight may be more than a float holds, and is written with its power of ten."""
+    assert PERCENT(weight) == written
+
+
+def test_a_weight_of_no_softmax_has_its_percentage_everywhere() -> None:
+    """In cells, and in the list of the strongest, where inf% once stood."""
+    scores = np.full((40, 40), 1e307)
+    scores[0, 1] = -1e307
+    problem = Problem(scores=scores, d_k=1, normalize="none")
+    text = plain(render_table(sheet(problem, stages=("weights",)), Terminal(width=100)))
+    assert "inf%" not in text
+    assert "−1e309" in text
+    assert re.search(r"0 → 2 +1\.0e309% ", text)
