@@ -15,7 +15,8 @@ from attncli.problem import Problem
 from attncli.progress import progress
 from attncli.readers import READERS, load, located
 from attncli.readers.opening import STDIN
-from attncli.readers.result import is_result, read_result
+from attncli.readers.result import Dump, is_result, read_result
+from attncli.stored import stored_result
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -115,7 +116,7 @@ def against_result(
     problem = _one(name, settings, read)
     with located(problem.origin), progress("trying readings") as tell:
         stages = [record.stage.name for record in reference(problem).records]
-        dump = read_result(result, stages, named)
+        dump = _read(result, stages, named)
         side = Side(name="the result", arrays=dump.arrays, precisions=dump.precisions)
         return [check_result(problem, result, side, dump.notes, tell)]
 
@@ -163,11 +164,20 @@ def diff(a: Way, b: Way, read: list[str]) -> list[Comparison]:
 
 def _side(way: Way, name: str, read: list[str]) -> tuple[Side, Problem | None]:
     if is_result(way.file) and not way.settings and way.backend is None:
-        dump = read_result(way.file, list(STAGES))
+        dump = _read(way.file, list(STAGES))
         return Side(name=name, arrays=dump.arrays, precisions=dump.precisions), None
     problem = _one(way.file, way.settings, read)
     with located(problem.origin):
         return computed(problem, name, way.backend, way.device), problem
+
+
+def _read(name: str, stages: Sequence[str], named: Mapping[str, str] | None = None) -> Dump:
+    """Read the arrays of a result; one of attn's own is refused where `attn show` would refuse it."""
+    dump = read_result(name, stages, named)
+    for problem in load(name) if dump.own else ():
+        with located(problem.origin):
+            stored_result(problem)
+    return dump
 
 
 def _said(way: Way) -> str:

@@ -73,7 +73,7 @@ MAY_IMPORT = {
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text version",
     "progress": "",
-    "checking": "check progress readers problem trace errors text",
+    "checking": "check progress stored readers problem trace errors text",
     "command": "text",
     "about": "schema listing describe render files streams terminal problem errors text",
     "showing": "deliver options explain stored readers compute render errors",

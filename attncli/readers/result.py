@@ -84,12 +84,14 @@ class Dump(Frozen, kw_only=True):
         arrays: By the stage that each is.
         precisions: The precision that each was computed in, as far as the file tells.
         notes: What was left aside, one sentence each.
+        own: Whether attn wrote it, with its problem and with what it says of its stages.
     """
 
     source: str
     arrays: Mapping[str, NDArray[Any]]
     precisions: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    own: bool = False
 
 
 def is_result(name: str) -> bool:
@@ -117,7 +119,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
         InputError: The file cannot be read, or none of its arrays is a stage.
     """
     try:
-        there, precisions, read = _open(name)
+        there, precisions, read, own = _open(name)
     except OSError as error:
         raise os_fault(error, name) from error
     except InputError as error:
@@ -131,6 +133,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
         arrays={stage: read(member) for stage, member in chosen.items()},
         precisions={stage: precisions[member] for stage, member in chosen.items()},
         notes=(f"no stage of the problem, and left aside: {', '.join(map(quote, spare))}",) if spare else (),
+        own=own,
     )
 
 
@@ -143,16 +146,17 @@ def is_bare(name: str) -> bool:
     return pathlib.Path(name).suffix.lower() in _READERS and not archived.has_document(name)
 
 
-def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]]]:
-    """List what a file holds, with its precisions, and return what reads one of them."""
+def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]], bool]:
+    """List what a file holds, with its precisions; return what reads one of them, and whether attn wrote it."""
     file = pathlib.Path(name)
     suffix = file.suffix.lower()
     if suffix in _READERS:
         dtypes, read = _READERS[suffix]
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
-        if archived.has_document(name):
+        own = archived.has_document(name)
+        if own:
             found = _stages_of(name, found)
-        return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,)))
+        return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,))), own
     if suffix != ".json":
         raise InputError(
             f"{quote(name, limit=200, marks='')} is no result that attn reads",
@@ -174,7 +178,8 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
             )
     precision = _stated(tree) or "float64"
     lists = [member for member, value in arrays.items() if isinstance(value, list)]
-    return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member])
+    own = "stages" in tree and isinstance(tree.get("meta"), dict) and "attn" in tree["meta"]
+    return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member]), own
 
 
 def _stages_of(name: str, found: Mapping[str, str]) -> dict[str, str]:

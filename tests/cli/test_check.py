@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,48 @@ def test_a_result_of_another_version_is_refused(
         assert (done.status, done.out) == (2, "")
         assert 'schema is "attn/2", and this version reads attn/1' in done.err
         assert f"\n   --> later.{form}" in done.err
+
+
+CONTRADICTIONS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "dtype": (lambda d: d["meta"].update(dtype="float16"), 'meta.dtype is "float16", and its problem is of'),
+    "stage": (lambda d: d["meta"]["stages"].pop(0), '"Q" is in stages, and not in meta.stages'),
+    "shape": (lambda d: d["meta"]["stages"][0].update(shape=[9, 9]), "meta.stages gives Q the shape (9, 9)"),
+    "foreign": (lambda d: d["stages"].update(softcapped=[[1.0]]), "softcapped is among the stages, and this"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show bad.json",
+        "check bad.json",
+        "check cat.yaml bad.json",
+        "diff bad.json cat.yaml",
+        "diff cat.yaml bad.json",
+    ],
+)
+def test_a_result_that_contradicts_itself_is_held_against_nothing(
+    attn: Attn, folder: Path, line: str, name: str
+) -> None:
+    """What meta says decides how much a number may be off, so it is asked first, as by attn show."""
+    document = json.loads(attn("compute", "cat.yaml", "--json").out)
+    change, message = CONTRADICTIONS[name]
+    change(document)
+    (folder / "bad.json").write_text(json.dumps(document))
+    done = attn(*line.split())
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+    assert "\n   --> bad.json:1:" in done.err
+
+
+def test_a_dump_of_others_may_say_of_itself_what_it_likes(attn: Attn, folder: Path) -> None:
+    """Where attn did not write it, meta is not asked."""
+    document = json.loads(attn("compute", "cat.yaml", "--json").out)
+    written(
+        folder, "dump.json", stages={"weights": document["stages"]["weights"]}, meta={"stages": 3, "by": "us"}
+    )
+    assert attn("check", "cat.yaml", "dump.json").status == 0
 
 
 @pytest.mark.parametrize("form", ["npz", "safetensors"])
