@@ -11,7 +11,8 @@ import json
 import math
 import pathlib
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,20 @@ def _header(file: pathlib.Path, path: Path) -> tuple[dict[str, Any], int]:
         raise _damaged(file, path, "its header is not JSON") from error
     if not isinstance(header, dict):
         raise _damaged(file, path, "its header is not a mapping")
+    for one, other in _overlaps(header):
+        raise _damaged(file, path, f"{quote(one)} and {quote(other)} lie on the same bytes")
     return header, _LENGTH.size + length
+
+
+def _overlaps(header: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield neighbours that share bytes, which the format forbids; what is no entry is for `_layout` to refuse."""
+    spans = []
+    for name, entry in header.items():
+        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        if isinstance(offsets, list) and [type(each) for each in offsets] == [int, int]:
+            spans.append((*offsets, name))
+    filled = sorted(span for span in spans if span[0] < span[1])
+    yield from ((one, other) for (_, end, one), (begin, _, other) in pairwise(filled) if begin < end)
 
 
 class _Twice(ValueError):

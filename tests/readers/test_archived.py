@@ -215,7 +215,7 @@ def test_an_archive_of_arrays_shows_the_problem_file_that_would_use_them(
 ) -> None:
     """The lines under the fix are a problem file as they stand, which starts with what is there."""
     monkeypatch.chdir(tmp_path)
-    np.savez("a.npz", **{name: np.eye(2) for name in names.split()})
+    np.savez("a.npz", **dict.fromkeys(names.split(), np.eye(2)))  # type: ignore[arg-type]
     with pytest.raises(
         InputError,
         match=r"holds arrays, not a problem\n.*\n +the document of a result, attn\.json, is not in it",

@@ -15,6 +15,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save_file
 
 from attncli.errors import InputError
@@ -206,6 +208,23 @@ def test_safetensors_refused(tmp_path: Path, data: bytes, match: str) -> None:
     """A header is held against the file before a tensor is mapped."""
     (tmp_path / "x.safetensors").write_bytes(data)
     with pytest.raises(InputError, match=match):
+        read_x(tmp_path, "x.safetensors")
+
+
+@pytest.mark.parametrize("spans", [[(0, 8), (0, 8)], [(0, 16), (8, 16)], [(16, 24), (0, 24), (24, 32)]])
+def test_safetensors_that_overlap(tmp_path: Path, spans: list[tuple[int, int]]) -> None:
+    """No byte belongs to two tensors, which the format's own library refuses as well."""
+    entries = {
+        name: {"dtype": "F64", "shape": [(end - begin) // 8], "data_offsets": [begin, end]}
+        for name, (begin, end) in zip("XYZ", spans, strict=False)
+    }
+    data = safetensors(entries, bytes(max(end for _, end in spans)))
+    (tmp_path / "x.safetensors").write_bytes(data)
+    with pytest.raises(SafetensorError):
+        load_tensors(data)
+    with pytest.raises(
+        InputError, match=r'not a whole safetensors file: "[XYZ]" and "[XYZ]" lie on the same bytes'
+    ):
         read_x(tmp_path, "x.safetensors")
 
 
