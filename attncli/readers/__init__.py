@@ -43,7 +43,7 @@ def _json(text: str, name: str, *, several: bool = False) -> Documents:
     from attncli.readers import json_tree  # noqa: PLC0415
 
     for tree, start in json_tree.documents(text, name, several=several):
-        yield tree, TextSource(name=name, text=text, tokens=json_tree.tokens, start=start)
+        yield tree, TextSource(name=name, text=text, tokens=json_tree.tokens, end=json_tree.end, start=start)
 
 
 def _json_lines(text: str, name: str) -> Documents:

@@ -139,7 +139,7 @@ def _document(name: str) -> tuple[dict[str, Any], TextSource]:
     ((tree, _),) = json_tree.documents(text, label, several=False)
     if not isinstance(tree, dict):
         raise InputError("the document of a result is a mapping", place=Place(label))
-    return tree, Among(name=name, text=text, tokens=json_tree.tokens)
+    return tree, Among(name=name, text=text, tokens=json_tree.tokens, end=json_tree.end)
 
 
 def _text(name: str) -> str | bytes | None:

@@ -18,11 +18,12 @@ from attncli.readers.places import Token, place_at
 from attncli.readers.tree import MAX_DEPTH, Plain, Tree, check_amount, too_deep
 from attncli.text import quote
 
-__all__ = ["documents", "tokens"]
+__all__ = ["documents", "end", "tokens"]
 
 _AS_PRINTED = [key.name for key in keys(Problem) if key.kind in {Kind.EXPECTED, Kind.LABELS, Kind.TEXT}]
 _COLLECTIONS = frozenset({list, dict})
 _BLANK = re.compile(r"[ \t\r\n]*")
+_BRACKET = re.compile(r'[^\[\]{}"]*("(?:[^"\\]|\\.)*"|[\[\]{}])')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s,:\[\]{}"]+')
 
 
@@ -77,6 +78,17 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
         kind: Any = word if word in "[]{}" else "scalar"
         value = json.loads(word, strict=False) if word.startswith('"') else word
         yield Token(kind, value, match.start())
+
+
+def end(text: str, start: int) -> int:
+    """Find the end of the list or mapping that starts at an offset of what `documents` has read before."""
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        sign = match[1]
+        depth += (sign in "[{") - (sign in "]}")
+        if not depth:
+            return match.end()
+    raise AssertionError("a collection was read, and does not end")
 
 
 def _after_blanks(text: str, start: int) -> int:

@@ -123,7 +123,8 @@ def _flatten(
             raise _deep(path, most)
         lengths = set(map(len, level))
         if len(lengths) > 1:
-            _check_cells(tree, path, read, _ndim(tree))
+            for row in (0, _odd(level)):
+                _check_cells(level[row], path + _indices(row, shape), read, _ndim(level[row]))
             raise _ragged(level, shape, path)
         shape = (*shape, lengths.pop())
         if shape[-1] == 0:
@@ -167,8 +168,13 @@ def _mixed(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
     )
 
 
+def _odd(level: list[Any]) -> int:
+    """Find the first row that is not as long as the one at the top."""
+    return next(i for i, row in enumerate(level) if len(row) != len(level[0]))
+
+
 def _ragged(level: list[Any], shape: tuple[int, ...], path: Path) -> InputError:
-    odd = next(i for i, row in enumerate(level) if len(row) != len(level[0]))
+    odd = _odd(level)
     where = path + _indices(odd, shape)
     ndim = len(shape) + _ndim(level[0])
     name, first = cell_name(where, ndim=ndim), cell_name(path + _indices(0, shape), ndim=ndim)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from attncli.errors import Path
 from attncli.problem import Source
 
-__all__ = ["TextSource", "Token", "TokenStream", "place_at"]
+__all__ = ["TextSource", "Token", "place_at"]
 
 _EXCERPT = 64  # characters of a long line that are shown around the place
 
@@ -34,34 +34,57 @@ class Token(NamedTuple):
     anchor: str | None = None
 
 
-TokenStream: TypeAlias = Callable[[], Iterator[Token]]
-
-
 class TextSource(Source, kw_only=True):
     """A problem's text, and how it is cut into tokens.
 
     Args:
         text: All of the file.
         tokens: Yields the tokens of the problem that starts at an offset of a text.
+        end: Finds the end of the collection that starts at an offset, from where ``tokens`` can go on;
+            None where a text can only be read from its start.
         start: Where this problem starts, when the file holds several.
     """
 
     text: str = field(repr=False)
     tokens: Callable[[str, int], Iterator[Token]] = field(repr=False)
+    end: Callable[[str, int], int] | None = field(default=None, repr=False)
     start: int = 0
 
     def locate(self, path: Path) -> tuple[int, int, str] | None:
         """Return line, column and text of the value at ``path``, or of what holds it."""
         if not path:
             return place_at(self.text, self.start) if self.start else None
-        tokens = self._stream()
-        at, value = _descend(self._stream, tokens, next(tokens), path)
+        walk = _Walk(self)
+        at, value = _descend(walk, next(walk), path)
         if value.kind == "scalar" and "\n" in self.text[at : value.offset]:  # a line below its key
             at = value.offset
         return place_at(self.text, at)
 
-    def _stream(self) -> Iterator[Token]:
-        return self.tokens(self.text, self.start)
+
+class _Walk(Iterator[Token]):
+    """Goes through the tokens of a text, past what nobody asks for as fast as can be."""
+
+    def __init__(self, source: TextSource) -> None:
+        self._source = source
+        self._tokens = source.tokens(source.text, source.start)
+
+    def __next__(self) -> Token:
+        return next(self._tokens)
+
+    def again(self) -> _Walk:
+        """Return another one, from the start."""
+        return _Walk(self._source)
+
+    def skip(self, token: Token) -> None:
+        """Go past what begins with a token that was just read."""
+        source = self._source
+        if token.kind in "[{" and source.end:
+            self._tokens = source.tokens(source.text, source.end(source.text, token.offset))
+            return
+        depth = 1 if token.kind in "[{" else 0
+        while depth:
+            kind = next(self).kind
+            depth += (kind in "[{") - (kind in "]}")
 
 
 def place_at(text: str, offset: int) -> tuple[int, int, str]:
@@ -76,20 +99,18 @@ def place_at(text: str, offset: int) -> tuple[int, int, str]:
     return text.count("\n", 0, start) + 1, column + 1, line
 
 
-def _descend(
-    stream: TokenStream, tokens: Iterator[Token], token: Token, path: Path, here: int | None = None
-) -> tuple[int, Token]:
+def _descend(walk: _Walk, token: Token, path: Path, here: int | None = None) -> tuple[int, Token]:
     """Follow ``path`` from ``token``, and return the last part that is there: its offset and its value."""
     here = token.offset if here is None else here
     if not path:
         return here, token
     if token.kind == "alias":
-        tokens, token = _anchored(stream, token)
+        walk, token = _anchored(walk, token)
     head, rest = path[0], path[1:]
-    for part, at, value in _members(tokens, token):
+    for part, at, value in _members(walk, token):
         if part == head:
-            return _descend(stream, tokens, value, rest, at)
-        _skip(tokens, value)
+            return _descend(walk, value, rest, at)
+        walk.skip(value)
     return here, token
 
 
@@ -105,15 +126,8 @@ def _members(tokens: Iterator[Token], token: Token) -> Iterator[tuple[str | int,
             yield key.value, key.offset, next(tokens)
 
 
-def _anchored(stream: TokenStream, alias: Token) -> tuple[Iterator[Token], Token]:
+def _anchored(walk: _Walk, alias: Token) -> tuple[_Walk, Token]:
     """Find what an alias stands for: the last value of that name before it."""
-    at = max(t.offset for t in stream() if t.anchor == alias.value and t.offset < alias.offset)
-    tokens = stream()
-    return tokens, next(t for t in tokens if t.offset == at and t.anchor == alias.value)
-
-
-def _skip(tokens: Iterator[Token], token: Token) -> None:
-    depth = 1 if token.kind in "[{" else 0
-    while depth:
-        kind = next(tokens).kind
-        depth += (kind in "[{") - (kind in "]}")
+    at = max(t.offset for t in walk.again() if t.anchor == alias.value and t.offset < alias.offset)
+    walk = walk.again()
+    return walk, next(t for t in walk if t.offset == at and t.anchor == alias.value)

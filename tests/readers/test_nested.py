@@ -31,6 +31,10 @@ REFUSED = {
     "[[], []]": r"X row 1 .*empty list",
     "[[[[[1]]]]]": "more than 4 dimensions",
     "[[[1, 2], [3, x]]]": r"X matrix 1, row 2, column 2 \(X\[0\]\[1\]\[1\]\)",
+    "[[1, 2], [3 4], [5]]": r"X row 2, column 1 .*more than one number",
+    "[[a, 2], [3, 4], [5]]": r"X row 1, column 1 .*is not a number",
+    "[[1, 2], [a, 4], [5]]": r"X row 3 .*has 1 column",
+    "[[[1], [2]], [[3], [4, x]]]": r"X matrix 2, row 2, column 2 .*is not a number",
     "[1, true]": r"X item 2 \(X\[1\]\) is a truth value",
 }
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attncli.errors import InputError
 from attncli.problem import Problem
-from attncli.readers import load, located, yaml_tree
+from attncli.readers import json_tree, load, located, yaml_tree
 from attncli.readers.places import TextSource, place_at
 
 Read = Callable[..., Problem]
@@ -56,6 +60,34 @@ def test_json(read: Read, path: tuple[str | int, ...], line: int, column: int) -
     found = read(JSON, name="p.json").origin.locate(path)
     assert found is not None
     assert found[:2] == (line, column)
+
+
+TEXTS = st.text(st.sampled_from('[]{}",:\\ \n\u4f60a1'), max_size=6)
+TREES = st.recursive(
+    TEXTS | st.integers() | st.booleans() | st.none(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def paths(tree: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of everything in a tree, and of something that is not there."""
+    yield ()
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for part, inner in items:
+        yield from ((part, *rest) for rest in paths(inner))
+    yield ("nowhere",)
+
+
+@given(TREES, st.sampled_from([None, 1]))
+def test_json_is_skipped_to_where_reading_it_comes_out(tree: Any, indent: int | None) -> None:
+    """What is not asked for is passed over, however many brackets its texts hold."""
+    text = " " + json.dumps(tree, indent=indent, ensure_ascii=False)
+    read, skipped = (
+        TextSource(name="p", text=text, tokens=json_tree.tokens, end=end) for end in (None, json_tree.end)
+    )
+    for path in paths(tree):
+        assert skipped.locate(path) == read.locate(path)
 
 
 def test_json_lines(tmp_path: Path) -> None:
