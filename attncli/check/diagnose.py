@@ -36,7 +36,7 @@ class Evidence(Frozen):
 
     Args:
         holds: For each of the numbers, whether the reading gives it.
-        right: What the reading gives.
+        right: What the reading gives, as it would have been printed.
         bits: How unlikely it is that a number is met by chance, in bits.
     """
 

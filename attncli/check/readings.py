@@ -14,7 +14,9 @@ import numpy as np
 
 from attncli.check.changes import changed, current
 from attncli.check.mistakes import OverQueries, leaking, transposed_scores, unmoved, viewed
+from attncli.check.printed import printed
 from attncli.compute import Recast, Result
+from attncli.core.attention import ORDER
 from attncli.frozen import Frozen
 from attncli.problem import Alibi, Problem, Variant, keys
 
@@ -239,6 +241,24 @@ def _stages(result: Result) -> Iterator[Reading]:
         yield Reading("heads were joined without moving their axis", recast=lambda: unmoved(heads))
 
 
+def _percentages(result: Result) -> Iterator[Reading]:
+    """Try weights as percentages, where some of them are printed as more than one."""
+    problem = result.problem
+    names = [
+        block.key
+        for block in (printed(problem) if problem.expected else ())
+        if block.name in _SHARES and block.factor == 1 and (block.numbers > 1).any()
+    ]
+    if names:
+        stated = problem.expected_in if isinstance(problem.expected_in, Mapping) else {}
+        said = ", ".join(f"{name}: percent" for name in names)
+        percent = {**stated, **dict.fromkeys(names, "percent")}
+        yield Reading(f"expected_in were {{{said}}}", {"expected_in": percent})
+
+
+_SHARES = (*ORDER["softmax"], "weights_mean")
+"""What is printed as percentages."""
+
 READINGS: Mapping[str, Rule] = {
     "weight_layout": _weight_layouts,
     "scale": _scales,
@@ -265,6 +285,7 @@ READINGS: Mapping[str, Rule] = {
     "fully_masked": _one_of("fully_masked"),
     "fused": _one_of("fused"),
     "stages": _stages,
+    "expected_in": _percentages,
     "dtype": _one_of("dtype"),
 }
 """Where another reading may be found, the likeliest first: a key of the problem file, or several."""

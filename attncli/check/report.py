@@ -170,17 +170,20 @@ def check_expected(problem: Problem, tell: Tell | None = None) -> Report:
     wrong = report.cells(Verdict.WRONG)
     if not wrong:
         return report
-    found = diagnose(result, partial(_trial, blocks), wrong[0].stage, tell)
+    found = diagnose(result, partial(_trial, problem, blocks), wrong[0].stage, tell)
     return replace(report, diagnosis=found, notes=(*notes, *result.notes))
 
 
-def _trial(blocks: Sequence[Printed], problem: Problem, recast: Recast | None) -> Evidence:
+def _trial(written: Problem, blocks: Sequence[Printed], problem: Problem, recast: Recast | None) -> Evidence:
+    """Hold one reading of a problem against its numbers, which may themselves be meant otherwise."""
+    if problem.expected_in != written.expected_in:
+        blocks = printed(problem)
     figures = _reading(Figures(compute(problem, large_details=needs_large(blocks), recast=recast)), blocks)
     verdicts = held(figures, blocks)
     right = {block.key: block.part(figures[block.name].array) for block in blocks}
     return Evidence(
         holds=np.concatenate([verdicts[block.key].ravel() != Verdict.WRONG for block in blocks]),
-        right=np.concatenate([right[block.key].ravel() for block in blocks]),
+        right=np.concatenate([block.factor * right[block.key].ravel() for block in blocks]),
         bits=np.concatenate([block.bits(right[block.key]).ravel() for block in blocks]),
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,7 +14,7 @@ from attncli.check.readings import READINGS, Reading
 from attncli.check.report import Report, check_expected
 from attncli.compute import compute
 from attncli.errors import AttnError
-from attncli.problem import Expected, Problem
+from attncli.problem import Expected, Mask, Problem
 from tests.check.planted import drawn, expecting, planted
 
 seeds = st.integers(0, 10_000)
@@ -77,8 +79,42 @@ def test_a_planted_reading_is_found(key: str, seed: int) -> None:
 
 
 def test_every_row_of_the_table_is_planted() -> None:
-    """No reading is tried that no test has found; dtype, which takes more digits, has a test of its own."""
-    assert PLANTED.keys() == READINGS.keys() - {"dtype"}
+    """No reading is tried that no test has found; two that are no other problem have tests of their own."""
+    assert PLANTED.keys() == READINGS.keys() - {"dtype", "expected_in"}
+
+
+THIRDS = {"weights": Expected([["33.3", "66.7"], ["50.0", "50.0"]]), "output": Expected([["0.667"], ["0.5"]])}
+
+
+def test_percentages_are_known_as_such() -> None:
+    """Weights that were printed as percentages without a word are named, and the output beside them is not."""
+    scores = np.log([[1.0, 2.0], [1.0, 1.0]])
+    problem = Problem(scaled=scores, V=np.array([[0.0], [1.0]]), expected=THIRDS)
+    found = check_expected(problem).diagnosis
+    assert found is not None
+    assert found.matches == ("expected_in were {weights: percent}",)
+    assert not check_expected(replace(problem, expected_in={"weights": "percent"})).cells(Verdict.WRONG)
+    assert check_expected(replace(problem, expected_in="percent")).cells(Verdict.WRONG)
+
+
+def test_percentages_of_another_convention() -> None:
+    """A mask that was left out as well is found with them."""
+    problem = Problem(scaled=np.log([[1.0, 2.0], [1.0, 3.0]]), mask=Mask(causal=True, align="top_left"))
+    expected = {"weights": Expected([["33.3", "66.7"], ["25.0", "75.0"]])}
+    found = check_expected(replace(problem, expected=expected)).diagnosis
+    assert found is not None
+    assert "mask were left out and expected_in were {weights: percent}" in found.matches
+
+
+def test_shares_are_not_tried_as_percentages() -> None:
+    """Where no printed weight is more than one, there is nothing to try."""
+    rule, problem = READINGS["expected_in"], Problem(scaled=np.eye(2))
+    assert not [*rule(compute(problem))]
+    shares = {
+        "weights": Expected([["0.9", "0.1"], ["0.1", "1.0"]]),
+        "scaled": Expected([["9", "9"], ["9", "9"]]),
+    }
+    assert not [*rule(compute(replace(problem, expected=shares)))]
 
 
 @settings(max_examples=4)
