@@ -81,14 +81,14 @@ def tokens(text: str, start: int = 0) -> Iterator[Token]:
 
 
 def end(text: str, start: int) -> int:
-    """Find the end of the list or mapping that starts at an offset of what `documents` has read before."""
+    """Find the end of the list or mapping that starts at an offset: that of the text where it has none."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         sign = match[1]
         depth += (sign in "[{") - (sign in "]}")
         if not depth:
             return match.end()
-    raise AssertionError("a collection was read, and does not end")
+    return len(text)
 
 
 def _after_blanks(text: str, start: int) -> int:
@@ -151,8 +151,11 @@ def _holds_number(tree: Tree) -> bool:
 def _duplicate(text: str, start: int, name: str) -> InputError:
     """Find the first key that its mapping holds already."""
     seen: list[set[str] | None] = []
-    for token in tokens(text, start):
-        if token.kind in "[{":
+    following = tokens(text, start)
+    while token := next(following, None):
+        if token.kind == "[" and text.find("{", token.offset, past := end(text, token.offset)) < 0:
+            following = tokens(text, past)  # a matrix, however large, has no keys
+        elif token.kind in "[{":
             seen.append(set() if token.kind == "{" else None)
         elif token.kind in "]}":
             seen.pop()

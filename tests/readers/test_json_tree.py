@@ -14,6 +14,8 @@ REFUSED = {
     '{"a": 1, "a": 2}': r'key "a" is given twice[\s\S]*p\.json:1:10',
     '{"a": {"b": 1,\n "b": 2}}': r'key "b" is given twice[\s\S]*p\.json:2:2',
     '{"a": "a", "b": ["a", "a"], "b": 1}': r"p\.json:1:29",
+    '{"a": [[1, 2], {"b": 1, "b": 2}': r"p\.json:1:25",
+    '{"a": [[1, "{"], [3]], "b": [[{}], ["b"]], "a": 2}': r"p\.json:1:44",
     "{'a': 1}": "double quotes",
     '{"a": [\'b\']}': "double quotes",
     '{"a": 1} // b': "stands after the end",
