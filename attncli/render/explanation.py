@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from attncli.arithmetic import EXACT, Cell, Style, asides, reads, write
+from attncli.arithmetic import EXACT, Cell, Number, Style, asides, reads, write
 from attncli.exhibits import title_of
 from attncli.explain import Explanation, Share, Step
 from attncli.frozen import Frozen
@@ -120,10 +120,8 @@ class _Pen(Frozen):
                 seen.add(text)
                 yield (Span(self.style.number(aside.value), "faint"),), (Span(f"= {text}", "faint"),)
         number = Span(self.style.number(step.value), bold=True)
-        yield (
-            (Span(label(step.cell, self.terminal), bold=True),),
-            (Span(f"= {self._how(step)}"), Span("= "), number),
-        )
+        how = (Span("="),) if isinstance(step.made, Number) else (Span(f"= {self._how(step)}"), Span("= "))
+        yield (Span(label(step.cell, self.terminal), bold=True),), (*how, number)
         if step.cell == self.explanation.cell and self.explanation.share:
             yield (), self._share(step.value, self.explanation.share)
 

@@ -299,6 +299,7 @@ def test_a_row_that_sees_no_key_says_what_became_of_it(keys: dict[str, Any], sai
         lines = [line.strip() for line in text(result, name, 2).splitlines() if "sees no key" in line]
         assert len(lines) == 1
         assert lines[0].startswith(said)
+    assert " = -inf = " not in text(result, "lse[a]")
     assert "sees no key" not in text(result, "output[b,1]")
     assert "sees no key" not in text(result, "scores[a,1]")
 
