@@ -64,7 +64,8 @@ def check_shown(written: Written, options: list[str]) -> None:
             Path("kept.json").write_bytes(kept.out)
             shown = hold(["show", "kept.json", *options])
             form = form_of(["show", *options])
-            whole = ["--detail"] if form in FORMATS and FORMATS[form].data else []  # all that was kept
+            data = form in FORMATS and FORMATS[form].data and not FORMATS[form].bare
+            whole = ["--detail"] if data else []  # all that was kept
             again = call(["compute", written.name, *options, *whole])
             shown = shown._replace(err=shown.err.replace(b"attn show", b"attn compute"))
             streamed = "--stages" in options or form == "npy"  # and says so
