@@ -20,6 +20,7 @@ class Terminal(Frozen, kw_only=True):
         theme: Whether its background is dark or light.
         palette: Colours of weights.
         scale: How the size of a number becomes a colour; None is linear, but √ in pictures of weights.
+        paper: Whether it is a page, whose length nobody scrolls through line by line.
     """
 
     width: int = 80
@@ -29,6 +30,7 @@ class Terminal(Frozen, kw_only=True):
     theme: Literal["dark", "light"] = "dark"
     palette: str = "blues"
     scale: str | None = None
+    paper: bool = False
 
     @property
     def shaded(self) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attncli.render.table import PAGE
+from attncli.render.page import PAGE
 from tests.cli.conftest import Attn
 
 
