@@ -22,6 +22,7 @@ __all__ = ["Column", "Setting", "columns", "row_maxima"]
 
 _READ = 16  # so many keys have words beside their numbers
 _POSITION, _SUM, _SHARES = 3, 8, 14  # cells of what stands before a name, and of what is beside a row
+_APART = 7  # cells between two tables of different steps
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
@@ -136,17 +137,26 @@ def _looks(matrix: Matrix, setting: Setting) -> Column:
 
 
 def _name_width(matrix: Matrix, setting: Setting, widest: int) -> int:
-    """Choose how wide the name of a column may be: where there are many, as wide as leaves the table whole."""
+    """Choose how wide the name of a column may be.
+
+    Where there are many, as wide as the numbers, or as leaves the table whole and beside its neighbours.
+    """
     count: int = matrix.array.shape[1]
     if not setting.terminal.interactive:
         return 2 * _LONGEST_NAME
     if count <= FEW:
         return _LONGEST_NAME
+    least, page, beside = max(widest, 3), setting.width + _APART, _beside(matrix, setting) + _APART
+    abreast = max(page // (count * (least + 1) + beside), 1)
+    room = (page // abreast - beside) // count - 1
+    return max(min(room, _LONGEST_NAME), least)
+
+
+def _beside(matrix: Matrix, setting: Setting) -> int:
+    """Count the cells that names, sums and words take at most beside the columns of a table."""
     longest = max(map(cells, (*matrix.rows, *matrix.columns)), default=0)
-    margin = min(longest, setting.name_width) + _POSITION
     words = 2 * min(longest, _LONGEST_NAME) + _SHARES if _has_words(matrix, setting) else 0
-    room = (setting.width - margin - _SUM * len(matrix.sides) - words) // count - 1
-    return max(min(room, _LONGEST_NAME), widest, 3)
+    return min(longest, setting.name_width) + _POSITION + _SUM * len(matrix.sides) + words
 
 
 def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:

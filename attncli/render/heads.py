@@ -57,20 +57,17 @@ def _alike(matrices: Sequence[Matrix], setting: Setting, *, named: bool) -> Box:
     """Draw matrices that share a scale, under one legend."""
     most = min(LARGE, setting.width - _MARGIN)
     drawn = [draw(matrix, setting.limits[matrix.name], most) for matrix in matrices]
-    names = (
-        _name(_caption(matrix, named=named), picture.squares(), setting)
-        for matrix, picture in zip(matrices, drawn, strict=True)
-    )
-    boxes = (
-        stacked([indent(name, OUT), picture.box(setting.terminal)])
-        for name, picture in zip(names, drawn, strict=True)
-    )
+    boxes = (_captioned(picture, setting.terminal, named=named) for picture in drawn)
     legend = _legend(matrices, drawn[0], setting)
     return stacked([indent(legend, OUT), packed(boxes, setting.width, gap=_GAP)])
 
 
-def _caption(matrix: Matrix, *, named: bool) -> str:
-    return " ".join(filter(None, (matrix.symbol * named, matrix.part, "given" * matrix.given)))
+def _captioned(picture: Picture, terminal: Terminal, *, named: bool) -> Box:
+    """Set above a picture what it is of and what its squares stand for, in no wider lines than it has."""
+    matrix, box = picture.matrix, picture.box(terminal)
+    caption = " ".join(filter(None, (matrix.symbol * named, matrix.part, "given" * matrix.given)))
+    name = _name(caption, picture.squares(), terminal, max(box.width - OUT, _SCORES))
+    return stacked([indent(name, OUT), box])
 
 
 def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
@@ -80,7 +77,7 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     boxes = (
         stacked(
             [
-                _name(matrix.part, _spread(matrix), setting),
+                _name(matrix.part, _spread(matrix), setting.terminal, setting.width),
                 picture.box(setting.terminal, wide=wide, tall=tall, ticks=False),
             ]
         )
@@ -102,10 +99,10 @@ def _square(longest: int, terminal: Terminal) -> tuple[int, bool]:
     return 2 if terminal.shaded or longest <= _NUMBERS else 1, False
 
 
-def _name(caption: str, more: str, setting: Setting) -> Box:
+def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:
     """Say what a picture is of, and something about it."""
-    spans = (Span(caption, bold=True), Span(spell(more, setting.terminal), "faint"))
-    return wrapped([(span,) for span in spans if span.text], setting.width)
+    spans = (Span(caption, bold=True), Span(spell(more, terminal), "faint"))
+    return wrapped([(span,) for span in spans if span.text], width)
 
 
 def _spread(matrix: Matrix) -> str:

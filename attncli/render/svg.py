@@ -125,7 +125,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 def _word(text: str, x: int, y: int, span: Span) -> str:
     wide = cells(text[0]) > 1
-    right = not wide and span.text[0] == " " and span.text.lstrip() == text
+    right = not wide and " " not in text and span.text[0] == " " and span.text.endswith(text)
     x += _SPACE // 2 if wide else cells(text) * _COLUMN if right else 0
     looks = {span.role: span.role != "plain", "bold": span.bold, "wide": wide, "end": right}
     named = " ".join(name for name, there in looks.items() if there)
