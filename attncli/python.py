@@ -17,6 +17,7 @@ from attncli.explain import explain
 from attncli.problem import Kind, Problem, Source, keys
 from attncli.readers.keys import to_problem
 from attncli.render.explanation import explanation_text, style
+from attncli.render.page import PAGE
 from attncli.render.svg import render_svg
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
@@ -56,7 +57,7 @@ class Attention(Result):
             theme: Whether the background is ``light`` or ``dark``.
             **view: As in `text`.
         """
-        page: Any = {"theme": theme}
+        page: Any = {"theme": theme, "width": PAGE}
         return "".join(render_svg(make_sheet(self, View(**view)), replace(_TEXT, **page)))
 
     def explain(self, cell: str, *, depth: int | None = None) -> str:
