@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from xml.sax.saxutils import escape
 
 from attncli.render.box import Box, indent, stacked
@@ -34,11 +35,8 @@ _PAPER = {"light": ("#ffffff", "#1f2328"), "dark": ("#16181d", "#e6e8eb")}
 _HALVES = (0, _LINE // 2)
 """Where in a line its upper and its lower half start."""
 
-_APART = re.compile(r"\S+(?: \S+)*")
-"""Words of a text that are less than two spaces apart."""
-
-_ALIKE = re.compile("2[02]*|[01]+")
-"""Characters of the same width, with marks, which have none, on what stands before them."""
+_ALIKE = re.compile("2[02]*|[01]+(?: [01]+)*")
+"""Wide characters, or words of narrow ones, in the widths of a text; marks have none."""
 
 
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
@@ -112,15 +110,11 @@ def _words(span: Span, x: int, y: int) -> str:
     return "".join(_word(part, at, y + _BASELINE, span) for at, part in parts)
 
 
-def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """Part a text at two spaces, and where characters of two columns begin or end."""
-    for words in _APART.finditer(text):
-        sizes = "".join(str(cells(char)) for char in words[0])
-        for found in _ALIKE.finditer(sizes):
-            start, end = (words.start() + at for at in found.span())
-            part = text[start:end].lstrip()
-            if part:
-                yield end - len(part), part.rstrip()
+@lru_cache(maxsize=4096)  # many numbers are written alike
+def _parts(text: str) -> tuple[tuple[int, str], ...]:
+    """Part a text, with where each part starts, at two spaces and where wide characters begin or end."""
+    widths = "".join(" " if char == " " else str(cells(char)) for char in text)
+    return tuple((found.start(), text[found.start() : found.end()]) for found in _ALIKE.finditer(widths))
 
 
 def _word(text: str, x: int, y: int, span: Span) -> str:
