@@ -11,14 +11,14 @@ from xml.sax.saxutils import escape
 from attncli.render.box import Box, indent, stacked
 from attncli.render.colors import RGB, ink
 from attncli.render.ink import ROLES, Line, Place, Span, cells
-from attncli.render.page import PAGE, closing, heading, steps
+from attncli.render.page import NARROWEST, PAGE, closing, heading, steps
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Sheet
 from attncli.text import visible
 
 __all__ = ["render_svg"]
 
-_NARROWEST = 60  # columns
+_LEAST = 60  # columns of the lines above and below steps that are narrower
 _COLUMN, _LINE, _EDGE = 8, 18, 16  # pixels
 _WIDE = 14  # pixels of a character that takes two columns
 _SPACE = 2 * _COLUMN - _WIDE
@@ -42,7 +42,7 @@ _ALIKE = re.compile("2[02]*|[01]+(?: [01]+)*")
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
     """Draw a sheet as one SVG document, no wider than it must be."""
     page = replace(terminal, color="truecolor", unicode=True, interactive=True, paper=True)
-    box = _lay_out(sheet, replace(page, width=min(page.width, PAGE)))
+    box = _lay_out(sheet, replace(page, width=max(min(page.width, PAGE), NARROWEST)))
     width, height = box.width * _COLUMN + 2 * _EDGE, len(box.lines) * _LINE + 2 * _EDGE
     paper, text = _PAPER[page.theme]
     yield (
@@ -57,7 +57,7 @@ def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
 
 def _lay_out(sheet: Sheet, page: Terminal) -> Box:
     body = stacked(steps(sheet, page, page.width, page.width), apart=1)
-    width = min(max(body.width, _NARROWEST), page.width)
+    width = min(max(body.width, _LEAST), page.width)
     last = indent(stacked(closing(sheet, page, width - 1)), 1)
     parts = [heading(sheet, page, width), body, last]
     return stacked((part for part in parts if part.lines), apart=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attncli.render.box import Box, indent, stacked, wrapped
 from attncli.render.ink import Span, paint
-from attncli.render.page import PAGE, closing, heading, steps
+from attncli.render.page import NARROWEST, PAGE, closing, heading, steps
 from attncli.render.terminal import Terminal
 from attncli.sheet import Sheet
 from attncli.text import visible
@@ -14,7 +14,6 @@ __all__ = ["render_table"]
 NEXT = ("attn explain {file} {cell}", "attn compute {file} --json")
 """What to type next; commands that take the same file."""
 
-NARROWEST = 40  # below, a name and a number no longer stand in one line
 _HANG = 6  # as wide as the word before the commands, and its space
 
 

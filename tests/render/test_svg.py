@@ -18,12 +18,14 @@ import pytest
 
 from attncli.compute import compute
 from attncli.problem import Problem
+from attncli.readers import load
 from attncli.render import FORMATS
 from attncli.render.colors import PALETTES, RGB, contrast
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
 from tests.computed import array_of
+from tests.readme import ROOT
 from tests.render.problems import CAUSAL, cat, drawn, sheet
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -50,8 +52,10 @@ CASES: dict[str, tuple[Problem, dict[str, Any]]] = {
     "8 heads": (drawn(12, 16, num_heads=8, tokens=CJK, mask=CAUSAL), {}),
     "8 heads in little": (drawn(20, 16, num_heads=8), {"heads_view": True, "stages": ("weights",)}),
     "window": (drawn(40), {"rows": (30, 36), "columns": (7, 16)}),
+    "nothing": (Problem(Q=np.zeros((20, 2)), K=np.zeros((20, 2))), {}),
     "batch": (drawn(4, batch=3, mask=CAUSAL), {}),
 }
+CASES |= {path.stem: (load(str(path))[0], {}) for path in sorted((ROOT / "configs").glob("*.yaml"))}
 each_case = pytest.mark.parametrize("case", CASES)
 
 
@@ -292,7 +296,8 @@ def test_a_picture_is_as_wide_as_it_must_be() -> None:
     widest = 120 * 8 + 32
     assert widest - 8 * 8 <= drawing_of("64").page.right <= widest
     assert parse(svg_of(cat(), stages=("weights",))).page.right <= 60 * 8 + 32
-    assert parse(svg_of(cat(), Terminal(width=80))).page.right <= 80 * 8 + 32
+    for width, columns in ((80, 80), (1, 40)):
+        assert parse(svg_of(cat(), Terminal(width=width))).page.right <= columns * 8 + 32
 
 
 def test_heads_are_squares_as_many_in_a_row_as_fit() -> None:
