@@ -17,10 +17,9 @@ from attncli.explain import explain
 from attncli.problem import Kind, Problem, Source, keys
 from attncli.readers.keys import to_problem
 from attncli.render.explanation import explanation_text, style
-from attncli.render.page import PAGE
 from attncli.render.svg import render_svg
 from attncli.render.table import render_table
-from attncli.render.terminal import Terminal
+from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import View
 
 __all__ = ["Attention", "attend", "load"]

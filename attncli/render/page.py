@@ -17,12 +17,9 @@ from attncli.render.picture import scale_said
 from attncli.render.terminal import Terminal
 from attncli.sheet import Block, Kind, Sheet
 
-__all__ = ["NARROWEST", "PAGE", "closing", "header", "heading", "steps"]
+__all__ = ["NARROWEST", "closing", "header", "heading", "steps"]
 
 NARROWEST = 40  # columns: in fewer, a name and a number no longer stand in one line
-PAGE = 120
-"""Columns that steps are packed into where there is no terminal to fill."""
-
 _GAP = 4
 
 

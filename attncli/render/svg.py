@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 from attncli.render.box import Box, indent, stacked
 from attncli.render.colors import RGB, ink
 from attncli.render.ink import ROLES, Line, Place, Span, cells
-from attncli.render.page import NARROWEST, PAGE, closing, heading, steps
+from attncli.render.page import NARROWEST, closing, heading, steps
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Sheet
 from attncli.text import visible
@@ -42,7 +42,7 @@ _ALIKE = re.compile("2[02]*|[01]+(?: [01]+)*")
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
     """Draw a sheet as one SVG document, no wider than it must be."""
     page = replace(terminal, color="truecolor", unicode=True, interactive=True, paper=True)
-    box = _lay_out(sheet, replace(page, width=max(min(page.width, PAGE), NARROWEST)))
+    box = _lay_out(sheet, replace(page, width=max(page.width, NARROWEST)))
     width, height = box.width * _COLUMN + 2 * _EDGE, len(box.lines) * _LINE + 2 * _EDGE
     paper, text = _PAPER[page.theme]
     yield (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attncli.render.box import Box, indent, stacked, wrapped
 from attncli.render.ink import Span, paint
-from attncli.render.page import NARROWEST, PAGE, closing, heading, steps
-from attncli.render.terminal import Terminal
+from attncli.render.page import NARROWEST, closing, heading, steps
+from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import Sheet
 from attncli.text import visible
 

@@ -6,7 +6,10 @@ from typing import Literal
 
 from attncli.frozen import Frozen
 
-__all__ = ["Terminal"]
+__all__ = ["PAGE", "Terminal"]
+
+PAGE = 120
+"""Columns of a page: of a picture, and of what is packed side by side where there is no terminal to fill."""
 
 
 class Terminal(Frozen, kw_only=True):

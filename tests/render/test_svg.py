@@ -22,7 +22,7 @@ from attncli.readers import load
 from attncli.render import FORMATS
 from attncli.render.colors import PALETTES, RGB, contrast
 from attncli.render.table import render_table
-from attncli.render.terminal import Terminal
+from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import View
 from tests.computed import array_of
 from tests.readme import ROOT
@@ -140,7 +140,7 @@ def parse(svg: str) -> Drawing:
 
 def svg_of(problem: Problem, terminal: Terminal | None = None, **view: Any) -> str:
     result = compute(problem, large_details=bool(view.get("detail")))
-    pieces = FORMATS["svg"].render([result], View(**view), terminal or Terminal(width=10**6, theme="light"))
+    pieces = FORMATS["svg"].render([result], View(**view), terminal or Terminal(width=PAGE, theme="light"))
     return "".join(map(str, pieces))
 
 
@@ -258,7 +258,7 @@ def test_a_square_names_the_largest_weight_of_all_that_it_stands_for() -> None:
 def test_every_text_can_be_read(theme: Any, palette: str) -> None:
     """At 4.5 to 1 at least, on the page, on cells and on the numbers of steps."""
     for problem in (cat(), drawn(12, 8, tokens=CJK, mask=CAUSAL)):
-        drawing = parse(svg_of(problem, Terminal(width=10**6, theme=theme, palette=palette)))
+        drawing = parse(svg_of(problem, Terminal(width=PAGE, theme=theme, palette=palette)))
         for text in drawing.texts:
             under = [each.color for each in drawing.rectangles if each.meets(text)] or [drawing.page.color]
             assert contrast(rgb(text.color), rgb(under[0])) >= 4.5, (text, under)
@@ -292,8 +292,8 @@ def test_steps_stand_side_by_side_in_the_order_of_the_computation() -> None:
 
 
 def test_a_picture_is_as_wide_as_it_must_be() -> None:
-    """At most 120 columns of 8 pixels, fewer where that is asked for or enough, between margins of 16."""
-    widest = 120 * 8 + 32
+    """At most a page of columns of 8 pixels, fewer where that is asked for or enough, between margins of 16."""
+    widest = PAGE * 8 + 32
     assert widest - 8 * 8 <= drawing_of("64").page.right <= widest
     assert parse(svg_of(cat(), stages=("weights",))).page.right <= 60 * 8 + 32
     for width, columns in ((80, 80), (1, 40)):
