@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -31,12 +32,16 @@ __all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
 BY_PAIR = frozenset(name for name, stage in STAGES.items() if stage.axes[-2:] == ("query", "key"))
 """Stages with a number for each query and key, which are never whole here."""
 
+_VEILS = 8
+"""How many different tiles at the edges of sight are held ready; most masks have fewer."""
+
 
 class Strip(NamedTuple):
     """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
 
     lead: tuple[slice, ...]
     queries: slice
+    inputs: Inputs
 
 
 class Mixed(NamedTuple):
@@ -54,11 +59,6 @@ def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
     return [work(strip) for strip in todo]
 
 
-def as_they_are(keys: Array) -> Array:
-    """Return keys as they came."""
-    return keys
-
-
 class Engine(Frozen, kw_only=True):
     """How tiles are worked off, where an array library can do more than the standard says.
 
@@ -68,7 +68,6 @@ class Engine(Frozen, kw_only=True):
         apart: Whether each head of each item of the batch is a strip of its own.
         run: Works strips off, and returns what each came to, in their order.
         exp: Takes exp(z − shift); it may write over z, which nobody else holds.
-        lay: Returns keys in the layout in memory that the products read fastest.
         looks: Whether looking at values is cheap, so that what they make needless can be left out.
         fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
     """
@@ -78,7 +77,6 @@ class Engine(Frozen, kw_only=True):
     apart: bool = False
     run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
     exp: Exp = exp_shifted
-    lay: Callable[[Array], Array] = as_they_are
     looks: bool = False
     fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
@@ -117,7 +115,8 @@ def _is_plain(p: Inputs, q: Value, k: Value | None, v: Value) -> bool:
         return False
     hides = p.mask_when == "before_softmax" and p.fill == -math.inf
     plain = mask is None or (hides and _is_causal_only(mask))
-    return plain and p.normalize == "softmax" and _stay_finite(q, k, v)
+    lengths = (_lengths(each.array) for each in (q, k, v) if each)
+    return plain and p.normalize == "softmax" and _stay_finite(*lengths)
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:
@@ -129,7 +128,8 @@ def _fuse(job: _Job) -> tuple[Array, dict[str, Array]]:
     assert job.engine.fused is not None
     assert job.q is not None
     assert job.k is not None
-    return job.engine.fused(job.q.array, job.k.array, job.v.array, job.p.mask is not None), {}
+    q = untraced(scaled, job.q, *job.scales)
+    return job.engine.fused(q.array, job.k.array, job.v.array, job.p.mask is not None), {}
 
 
 def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
@@ -146,8 +146,8 @@ def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
 
 def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]:
     choices = [spans(length, 1) if engine.apart else [ALL] for length in lead]
-    for some in product(*choices):
-        yield from (Strip(some, queries) for queries in spans(p.seq_q, engine.queries))
+    for some, queries in product(product(*choices), spans(p.seq_q, engine.queries)):
+        yield Strip(some, queries, tile_inputs(p, Tile(lead=some, queries=queries, keys=slice(0, p.seq_k))))
 
 
 def _together(parts: list[Array], queries: int, shape: tuple[int, ...]) -> Array:
@@ -185,29 +185,29 @@ class _Job(Frozen, kw_only=True):
 
     Args:
         p: The inputs.
-        q: Queries, scaled already where their scores would be.
+        q: Queries.
+        scales: What queries are scaled by, instead of their scores.
         k: Keys.
         v: Values.
         engine: How tiles are worked off.
         hides: Whether what the mask rules out leaves no trace in the output.
         by_pair: Whether anything but the mask has a number for each pair.
-        longest: Length of the longest key of each head, ``(…, 1, 1)``, where scores are bounded by
-            lengths; None where they are not.
+        lengths: Of each query when it is scaled, ``(…, seq_q)``, and of the longest key, ``(…, 1)``,
+            where scores are bounded by them; None where they are not.
+        veil: Makes what is added to finite scores to hide those out of sight of some rules, which are
+            for a tile of so many queries and keys; None where only a mask does.
     """
 
     p: Inputs
     q: Value | None
+    scales: tuple[Value | None, ...]
     k: Value | None
     v: Value
     engine: Engine
     hides: bool
     by_pair: bool
-    longest: Array | None
-
-    def part(self, strip: Strip) -> Inputs:
-        """Return the inputs of a strip."""
-        whole = slice(0, self.p.seq_k)
-        return tile_inputs(self.p, Tile(lead=strip.lead, queries=strip.queries, keys=whole))
+    lengths: tuple[Array, Array] | None
+    veil: Callable[[masks.Rules, int, int], Array] | None
 
     def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
         """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
@@ -224,34 +224,49 @@ class _Job(Frozen, kw_only=True):
         """Count the keys that a strip is compared with."""
         if self.p.mask is None:
             return self.p.seq_k
-        return sum(keys.stop - keys.start for keys, _ in self.tiles(self.part(strip)))
+        return sum(keys.stop - keys.start for keys, _ in self.tiles(strip.inputs))
 
     def mix(self, strip: Strip) -> Mixed:
         """Compute a strip."""
-        q, part = _rows(self.q, strip.queries, strip.lead), self.part(strip)
+        part = strip.inputs
+        q, k = _rows(self.q, strip.queries, strip.lead), _rows(self.k, ALL, strip.lead)
+        q = q and untraced(scaled, q, *self.scales)
+        v = cut(self.v.array, *strip.lead, ALL, ALL)
         seen_whole = replace(part, mask=None) if part.mask else part
-        online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(q, strip))
+        online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(strip))
         for keys, seen in self.tiles(part):
-            tile = seen_whole if seen else part
-            if not seen or self.by_pair:
+            veil = None if seen else self._veil_of(part, keys)
+            masked = not seen and veil is None
+            tile = part if masked else seen_whole
+            if masked or self.by_pair:
                 lead = (ALL,) * len(strip.lead)
                 tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
-            z, keep = logits(tile, q, _rows(self.k, keys, strip.lead), untraced)
-            value = _rows(self.v, keys, strip.lead)
-            assert value is not None
-            online.add(tile, z.array, value.array, keep and keep.array)
+            z, keep = logits(tile, q, k and Value(k.array[..., keys, :], k.symbol), untraced)
+            scores = z.array if veil is None else z.array + veil
+            online.add(tile, scores, v[..., keys, :], keep and keep.array)
         return Mixed(*online.end(part))
 
-    def _is_bounded(self, q: Value | None, strip: Strip) -> bool:
+    def _veil_of(self, part: Inputs, keys: slice) -> Array | None:
+        """Return what hides a tile when it is added; tiles at one distance from their queries share it."""
+        rules = part.mask
+        if self.veil is None or rules is None:
+            return None
+        distance = rules.first_query - rules.first_key - keys.start
+        return self.veil(
+            replace(rules, first_query=distance, first_key=0), part.seq_q, keys.stop - keys.start
+        )
+
+    def _is_bounded(self, strip: Strip) -> bool:
         """Tell whether no exponential can overflow, nor a sum of them, so that none needs a shift.
 
         By Cauchy and Schwarz, a score is at most as large as the lengths of query and key multiplied.
         """
-        if self.longest is None or q is None:
+        if self.lengths is None:
             return False
-        xp = namespace(q.array)
-        most = 64 if q.array.dtype == xp.float32 else 500
-        return bool(xp.max(_length(q.array)) * xp.max(cut(self.longest, *strip.lead, ALL, ALL)) <= most)
+        query, key = self.lengths
+        xp = namespace(query)
+        most = 64 if query.dtype == xp.float32 else 500
+        return bool(xp.max(cut(query, *strip.lead, strip.queries) * cut(key, *strip.lead, ALL)) <= most)
 
 
 def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
@@ -266,38 +281,57 @@ def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator
     yield from _in_sight(mask, queries, slice(middle, keys.stop))
 
 
-def _length(vectors: Array) -> Array:
+def _lengths(vectors: Array) -> Array:
+    """Return the length of each vector, which is not finite if any number of it isn't."""
     xp = namespace(vectors)
-    return xp.sqrt(xp.sum(vectors * vectors, axis=-1, keepdims=True))
+    return xp.sqrt(xp.vecdot(vectors, vectors))
 
 
 def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> _Job:
     """Do once what would be the same for every tile."""
+    scales: tuple[Value | None, ...] = ()
     if q and p.similarity.kind == "dot" and not (p.biased and p.bias_position == "before_scale"):
-        q = Value(untraced(scaled, q, p.multiplier, p.divisor, p.temperature).array, q.symbol)
+        scales = (p.multiplier, p.divisor, p.temperature)
         p = replace(p, multiplier=None, divisor=None, temperature=None)
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
-    longest = None
+    lengths = veil = None
     plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
     hidden_counts = p.exclude
     if plain and engine.looks:
+        assert q is not None
         assert k is not None
-        finite = _stay_finite(q, k, v, p.by_distance)
+        query = namespace(q.array).abs(untraced(scaled, Value(_lengths(q.array), q.symbol), *scales).array)
+        key = _lengths(k.array)
+        finite = _stay_finite(query, key, *(_lengths(each.array) for each in (v, p.by_distance) if each))
         if finite:
             p, hidden_counts = replace(p, exclude=False), True
         if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
-            xp = namespace(k.array)
-            longest = xp.max(_length(k.array), axis=-2, keepdims=True)
+            lengths = query, namespace(key).max(key, axis=-1, keepdims=True)
+        if finite and hides and p.mask and p.mask.by_distance:
+            veil = lru_cache(_VEILS)(partial(_veil, like=k.array))
     by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
-    k = k and Value(engine.lay(k.array), k.symbol)
     return _Job(
-        p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, by_pair=by_pair, longest=longest
+        p=p,
+        q=q,
+        scales=scales,
+        k=k,
+        v=v,
+        engine=engine,
+        hides=hides and hidden_counts,
+        by_pair=by_pair,
+        lengths=lengths,
+        veil=veil,
     )
 
 
-def _stay_finite(*values: Value | None) -> bool:
-    """Tell whether all numbers are finite, and so are the products of any two of them."""
-    arrays = [value.array for value in values if value is not None]
-    xp = namespace(arrays[0])
-    room = math.sqrt(float(xp.finfo(arrays[0].dtype).max)) / 2**16
-    return all(bool(xp.max(xp.abs(array)) < room) for array in arrays)
+def _veil(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:
+    xp = namespace(like)
+    nothing = xp.zeros((), dtype=like.dtype, device=like.device)
+    return xp.where(masks.keep(rules, seq_q, seq_k, like).array, nothing, -math.inf)
+
+
+def _stay_finite(*lengths: Array) -> bool:
+    """Tell by the lengths of vectors whether all numbers are finite, and all products of any two vectors."""
+    xp = namespace(lengths[0])
+    room = math.sqrt(float(xp.finfo(lengths[0].dtype).max)) / 2**16
+    return all(bool(xp.max(each) < room) for each in lengths)
