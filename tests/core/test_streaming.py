@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 from attncli.core.attention import attend
 from attncli.core.inputs import Inputs
 from attncli.core.masks import Rules, keep, sight
-from attncli.core.streaming import BY_PAIR, Engine, attend_streamed
+from attncli.core.streaming import BY_PAIR, attend_streamed
+from attncli.core.strips import Engine
 from attncli.trace import Trace, Value
 from tests.conftest import Namespace
 from tests.core.test_backends_agree import PROBLEMS, draw, inputs, same
