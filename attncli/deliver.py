@@ -186,14 +186,15 @@ class Delivery:
         theme = cast("Literal['dark', 'light']", choice.theme)
         if choice.theme == "auto":
             theme = "light" if self._format.paper else background()
+        width = choice.width or self._format.width
         if self._file is not None:
             color = color_depth(choice.color, tty=False)
-            plain = Terminal(width=choice.width or UNFOLDED, color=color, interactive=False)
+            plain = Terminal(width=width or UNFOLDED, color=color, interactive=False)
             return replace(plain, theme=theme, palette=choice.palette, scale=choice.scale)
         stream = streams.stdout()
         tty = stream.isatty()
         return Terminal(
-            width=text_width(choice.width, stream) or UNFOLDED,
+            width=text_width(width, stream) or UNFOLDED,
             color=color_depth(choice.color, tty=tty),
             unicode=is_unicode(stream),
             interactive=tty,

@@ -10,24 +10,29 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from attncli.errors import UnavailableError
 
-__all__ = ["available", "gib", "require"]
+__all__ = ["Room", "available", "gib", "require"]
+
+Room: TypeAlias = tuple[int, str]
+"""How many bytes can still be taken, and which limit says so."""
 
 
-def require(size: int, what: str, *, fix: str) -> None:
+def require(size: int, what: str, *, fix: str, room: Room | None = None) -> None:
     """Refuse to take more memory than there is.
 
     Args:
         size: Bytes.
         what: What they are for.
         fix: What would take less.
+        room: What there is, where that was found before.
 
     Raises:
         UnavailableError: There is not that much.
     """
-    left, limit = available()
+    left, limit = room or available()
     if size > left:
         raise UnavailableError(
             f"this needs {gib(size)} of memory, and {gib(left)} is left ({limit})", context=what, fix=fix
@@ -39,7 +44,7 @@ def gib(size: float) -> str:
     return f"{size / 2**30:,.1f} GiB"
 
 
-def available() -> tuple[int, str]:
+def available() -> Room:
     """Find how many bytes can still be taken, and which limit says so.
 
     Returns:
@@ -50,7 +55,7 @@ def available() -> tuple[int, str]:
     return min(found, default=(2**63, "no limit"))
 
 
-def _machine() -> Iterator[tuple[int, str]]:
+def _machine() -> Iterator[Room]:
     with suppress(OSError, ValueError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -60,7 +65,7 @@ def _machine() -> Iterator[tuple[int, str]]:
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "memory of this machine"
 
 
-def _address_space() -> Iterator[tuple[int, str]]:
+def _address_space() -> Iterator[Room]:
     with suppress(ImportError, OSError, ValueError):
         import resource  # noqa: PLC0415  (Unix only)
 
@@ -72,7 +77,7 @@ def _address_space() -> Iterator[tuple[int, str]]:
 
 def _control_group(
     root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[Room]:
     """Find what the groups that the process is in, and those around them, leave."""
     with suppress(OSError):
         for line in own.read_text(encoding="utf-8").splitlines():
@@ -85,7 +90,7 @@ def _control_group(
                         break
 
 
-def _group(folder: Path) -> Iterator[tuple[int, str]]:
+def _group(folder: Path) -> Iterator[Room]:
     for limit, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
         with suppress(OSError, ValueError):  # ValueError: "max", which is none
             most = int((folder / limit).read_text(encoding="ascii"))

@@ -270,8 +270,8 @@ class Output(Frozen, kw_only=True):
             "--width",
             metavar="N",
             min=1,
-            help="Columns to lay tables out for.  [default: the terminal's; in a pipe or a file tables "
-            "are whole, and stand side by side up to 120]",
+            help="Columns to lay tables out for.  [default: the terminal's; 120 in a picture; in a pipe or a "
+            "file tables are whole, and stand side by side up to 120]",
         ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")] = False

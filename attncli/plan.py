@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields
 
 from attncli.core.inputs import Drawn, Inputs
-from attncli.core.streaming import BY_PAIR, Engine
+from attncli.core.streaming import BY_PAIR
+from attncli.core.strips import Engine
 from attncli.frozen import Frozen
-from attncli.memory import available, gib, require
+from attncli.memory import Room, available, gib, require
 from attncli.trace import Value
 
 __all__ = ["Plan", "make_plan"]
@@ -43,6 +44,7 @@ class Plan(Frozen, kw_only=True):
         operations: Multiplications and additions of all products of matrices.
         what: What the bytes are for.
         fixes: What would take less.
+        room: How much there is to take.
     """
 
     path: str
@@ -51,9 +53,10 @@ class Plan(Frozen, kw_only=True):
     operations: int
     what: str
     fixes: tuple[str, ...]
+    room: Room
 
     def __str__(self) -> str:
-        left, limit = available()
+        left, limit = self.room
         return "\n".join(
             [
                 f"  path        {self.path}: {self.reason}",
@@ -69,7 +72,7 @@ class Plan(Frozen, kw_only=True):
         Raises:
             UnavailableError: The message says what would.
         """
-        require(self.memory, self.what, fix=", or ".join(self.fixes))
+        require(self.memory, self.what, fix=", or ".join(self.fixes), room=self.room)
 
 
 def make_plan(
@@ -93,7 +96,7 @@ def make_plan(
     blocked = _blocked(p, precision)
     reason = blocked or _whole(keep, large_details=large_details)
     shape = (_batch(p), p.num_heads, p.seq_q, p.seq_k)
-    operations = _operations(p, shape)
+    operations, room = _operations(p, shape), available()
     projected = shape[0] * _projected(p) * number
     if not reason:
         return Plan(
@@ -103,12 +106,13 @@ def make_plan(
             operations=operations,
             what="tiles of the scores",
             fixes=("a smaller batch",),
+            room=room,
         )
     size = math.prod(shape) * number
     passing = PASSING_IN_PIECES if pieces else PASSING
     count = _kept(p, keep) + passing + (_details(p) if large_details else 0)
     drawn = 0 if pieces or not (p.dropout and isinstance(p.dropout.drawn.array, Drawn)) else size // number
-    need, left = count * size + drawn + projected, available()[0]
+    need, left = count * size + drawn + projected, room[0]
     fixes = [f"a sequence of at most {_fitting(max(shape[2:]), left / max(need, 1))} tokens"]
     if projected > left:
         fixes = ["weights with fewer columns"]
@@ -128,6 +132,7 @@ def make_plan(
         operations=operations,
         what=what,
         fixes=tuple(fixes),
+        room=room,
     )
 
 

@@ -19,7 +19,7 @@ from attncli.readers.keys import to_problem
 from attncli.render.explanation import explanation_text, style
 from attncli.render.svg import render_svg
 from attncli.render.table import render_table
-from attncli.render.terminal import Terminal
+from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import View
 
 __all__ = ["Attention", "attend", "load"]
@@ -56,7 +56,7 @@ class Attention(Result):
             theme: Whether the background is ``light`` or ``dark``.
             **view: As in `text`.
         """
-        page: Any = {"theme": theme}
+        page: Any = {"theme": theme, "width": PAGE}
         return "".join(render_svg(make_sheet(self, View(**view)), replace(_TEXT, **page)))
 
     def explain(self, cell: str, *, depth: int | None = None) -> str:

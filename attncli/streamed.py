@@ -14,7 +14,7 @@ import numpy as np
 import threadpoolctl
 
 from attncli.backends import Session
-from attncli.core.streaming import Engine, Mixed, Strip, Work
+from attncli.core.strips import Engine, Mixed, Strip, Work
 from attncli.trace import Array
 
 __all__ = ["Progress", "engine_for"]
@@ -36,12 +36,7 @@ def engine_for(session: Session, progress: Progress | None = None) -> Engine:
     def run(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
         return _in_threads(work, todo, progress)
 
-    return Engine(apart=True, run=run, exp=_exp_in_place, lay=_by_column, looks=True)
-
-
-def _by_column(keys: np.ndarray) -> np.ndarray:
-    """Lay keys out so that Kᵀ, which every tile is multiplied with, is read along its rows."""
-    return np.ascontiguousarray(keys.swapaxes(-1, -2)).swapaxes(-1, -2)
+    return Engine(apart=True, run=run, exp=_exp_in_place, looks=True)
 
 
 def _in_threads(work: Work, todo: Sequence[Strip], progress: Progress | None) -> list[Mixed]:

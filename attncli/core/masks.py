@@ -41,6 +41,12 @@ class Rules(Frozen, kw_only=True):
     first_key: int = 0
     symbol: str = "kept"
 
+    @property
+    def by_distance(self) -> bool:
+        """Whether the distance between query and key alone says what is in sight."""
+        moves = self.arrays or self.lengths is not None or not isinstance(self.offset, int)
+        return not (moves or (self.windows and self.keep_first))
+
     def map(self, convert: Callable[[Array], Array]) -> Rules:
         """Return the same rules with every array converted."""
         return replace(

@@ -65,8 +65,11 @@ class Online:
             left = drawn if left is None else drawn & left
         self._some = self._some | (True if left is None else xp.any(left, axis=-1, keepdims=True))
         mixed = mixture(shares, v, keep if p.exclude else None)
-        self._total = total if self._total is None else self._total + total
-        self._mixed = mixed if self._mixed is None else self._mixed + mixed
+        if self._total is None or self._mixed is None:
+            self._total, self._mixed = total, mixed
+        else:  # in place, where a library can
+            self._total += total
+            self._mixed += mixed
 
     def _exponentials(self, z: Array) -> Array:
         """Take the exponentials of a tile, and bring what was summed up before to the same shift."""

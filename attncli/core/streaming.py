@@ -1,7 +1,6 @@
 """The same output in tiles: exact, in memory that grows with queries + keys and not with their product.
 
-A tile is a few hundred queries by a few hundred keys. Its scores are scaled, biased and masked by the
-very functions of the full way, and then let go; `attncli.core.online` keeps of them what softmax needs.
+A tile is a few hundred queries by a few hundred keys; `attncli.core.strips` works them off.
 
 Source:
     Rabe and Staats 2021, "Self-attention Does Not Need O(n²) Memory"; Dao et al. 2022,
@@ -11,76 +10,23 @@ Source:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
 from attncli.core import masks
 from attncli.core.attention import finish, logits, mix, vectors, weigh
+from attncli.core.bounds import lengths_of, stay_finite
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
-from attncli.core.online import Exp, Online, exp_shifted
-from attncli.core.tiles import ALL, Tile, cut, spans, tile_inputs
-from attncli.frozen import Frozen
+from attncli.core.strips import Engine, Job, Strip, job_of
+from attncli.core.tiles import ALL, Tile, rows_of, spans, tile_inputs
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 
-__all__ = ["BY_PAIR", "Engine", "Mixed", "Strip", "attend_streamed"]
+__all__ = ["BY_PAIR", "attend_streamed"]
 
 BY_PAIR = frozenset(name for name, stage in STAGES.items() if stage.axes[-2:] == ("query", "key"))
 """Stages with a number for each query and key, which are never whole here."""
-
-
-class Strip(NamedTuple):
-    """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
-
-    lead: tuple[slice, ...]
-    queries: slice
-
-
-class Mixed(NamedTuple):
-    """What a strip comes to: its rows of the output, and of the details of softmax."""
-
-    output: Array
-    details: dict[str, Array]
-
-
-Work = Callable[[Strip], Mixed]
-
-
-def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
-    """Work strips off, one after the other."""
-    return [work(strip) for strip in todo]
-
-
-def as_they_are(keys: Array) -> Array:
-    """Return keys as they came."""
-    return keys
-
-
-class Engine(Frozen, kw_only=True):
-    """How tiles are worked off, where an array library can do more than the standard says.
-
-    Args:
-        queries: Queries in a tile.
-        keys: Keys in a tile.
-        apart: Whether each head of each item of the batch is a strip of its own.
-        run: Works strips off, and returns what each came to, in their order.
-        exp: Takes exp(z − shift); it may write over z, which nobody else holds.
-        lay: Returns keys in the layout in memory that the products read fastest.
-        looks: Whether looking at values is cheap, so that what they make needless can be left out.
-        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
-    """
-
-    queries: int = 512
-    keys: int = 512
-    apart: bool = False
-    run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
-    exp: Exp = exp_shifted
-    lay: Callable[[Array], Array] = as_they_are
-    looks: bool = False
-    fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
 def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
@@ -97,7 +43,7 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     q, k, v = vectors(p, trace)
     assert v is not None
     shape = _sample(p, q, k, v, trace)
-    job = _job(p, q, k, v, engine)
+    job = job_of(p, q, k, v, engine)
     fused = engine.fused is not None and q is not None and _is_plain(p, q, k, v)
     output, details = _fuse(job) if fused else _tile(job, shape[:-2])
     trace.restate("weights", shape, details=details)
@@ -117,7 +63,8 @@ def _is_plain(p: Inputs, q: Value, k: Value | None, v: Value) -> bool:
         return False
     hides = p.mask_when == "before_softmax" and p.fill == -math.inf
     plain = mask is None or (hides and _is_causal_only(mask))
-    return plain and p.normalize == "softmax" and _stay_finite(q, k, v)
+    lengths = (lengths_of(each.array) for each in (q, k, v) if each)
+    return plain and p.normalize == "softmax" and stay_finite(*lengths)
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:
@@ -125,14 +72,15 @@ def _is_causal_only(mask: masks.Rules) -> bool:
     return mask.causal and not more and isinstance(mask.offset, int) and mask.offset == 0
 
 
-def _fuse(job: _Job) -> tuple[Array, dict[str, Array]]:
+def _fuse(job: Job) -> tuple[Array, dict[str, Array]]:
     assert job.engine.fused is not None
     assert job.q is not None
     assert job.k is not None
-    return job.engine.fused(job.q.array, job.k.array, job.v.array, job.p.mask is not None), {}
+    q = untraced(scaled, job.q, *job.scales)
+    return job.engine.fused(q.array, job.k.array, job.v.array, job.p.mask is not None), {}
 
 
-def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
+def _tile(job: Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
     p, engine = job.p, job.engine
     todo = list(_strips(p, lead, engine))
     order = sorted(range(len(todo)), key=lambda i: -job.size(todo[i]))  # longest first
@@ -146,8 +94,8 @@ def _tile(job: _Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
 
 def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]:
     choices = [spans(length, 1) if engine.apart else [ALL] for length in lead]
-    for some in product(*choices):
-        yield from (Strip(some, queries) for queries in spans(p.seq_q, engine.queries))
+    for some, queries in product(product(*choices), spans(p.seq_q, engine.queries)):
+        yield Strip(some, queries, tile_inputs(p, Tile(lead=some, queries=queries, keys=slice(0, p.seq_k))))
 
 
 def _together(parts: list[Array], queries: int, shape: tuple[int, ...]) -> Array:
@@ -163,141 +111,11 @@ def _sample(p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Trace)
     lead = tuple(given.array.shape[:-2])
     first = slice(0, 1)
     part = tile_inputs(p, Tile(lead=(ALL,) * len(lead), queries=first, keys=first))
-    m, keep = logits(part, _rows(q, first), _rows(k, first), trace)
-    value = _rows(v, first)
+    m, keep = logits(part, rows_of(q, first), rows_of(k, first), trace)
+    value = rows_of(v, first)
     assert value is not None
     mix(part, weigh(part, m, keep, trace), value, keep, trace)
     shape = (*lead, p.seq_q, p.seq_k)
     for name in BY_PAIR & trace.records.keys():
         trace.restate(name, shape)
     return shape
-
-
-def _rows(vectors: Value | None, rows: slice, lead: tuple[slice, ...] = ()) -> Value | None:
-    if vectors is None:
-        return None
-    lead = lead or (ALL,) * (vectors.array.ndim - 2)
-    return Value(cut(vectors.array, *lead, rows, ALL), vectors.symbol)
-
-
-class _Job(Frozen, kw_only=True):
-    """What all strips are computed from.
-
-    Args:
-        p: The inputs.
-        q: Queries, scaled already where their scores would be.
-        k: Keys.
-        v: Values.
-        engine: How tiles are worked off.
-        hides: Whether what the mask rules out leaves no trace in the output.
-        by_pair: Whether anything but the mask has a number for each pair.
-        longest: Length of the longest key of each head, ``(…, 1, 1)``, where scores are bounded by
-            lengths; None where they are not.
-    """
-
-    p: Inputs
-    q: Value | None
-    k: Value | None
-    v: Value
-    engine: Engine
-    hides: bool
-    by_pair: bool
-    longest: Array | None
-
-    def part(self, strip: Strip) -> Inputs:
-        """Return the inputs of a strip."""
-        whole = slice(0, self.p.seq_k)
-        return tile_inputs(self.p, Tile(lead=strip.lead, queries=strip.queries, keys=whole))
-
-    def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
-        """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
-        blind = True
-        for whole in spans(part.seq_k, self.engine.keys):
-            for keys, seen in _in_sight(part.mask, slice(0, part.seq_q), whole):
-                if seen is not False or not self.hides:
-                    blind = False
-                    yield keys, seen
-        if blind:  # one tile that is hidden whole tells what becomes of such rows
-            yield next(spans(part.seq_k, 1)), False
-
-    def size(self, strip: Strip) -> int:
-        """Count the keys that a strip is compared with."""
-        if self.p.mask is None:
-            return self.p.seq_k
-        return sum(keys.stop - keys.start for keys, _ in self.tiles(self.part(strip)))
-
-    def mix(self, strip: Strip) -> Mixed:
-        """Compute a strip."""
-        q, part = _rows(self.q, strip.queries, strip.lead), self.part(strip)
-        seen_whole = replace(part, mask=None) if part.mask else part
-        online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(q, strip))
-        for keys, seen in self.tiles(part):
-            tile = seen_whole if seen else part
-            if not seen or self.by_pair:
-                lead = (ALL,) * len(strip.lead)
-                tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
-            z, keep = logits(tile, q, _rows(self.k, keys, strip.lead), untraced)
-            value = _rows(self.v, keys, strip.lead)
-            assert value is not None
-            online.add(tile, z.array, value.array, keep and keep.array)
-        return Mixed(*online.end(part))
-
-    def _is_bounded(self, q: Value | None, strip: Strip) -> bool:
-        """Tell whether no exponential can overflow, nor a sum of them, so that none needs a shift.
-
-        By Cauchy and Schwarz, a score is at most as large as the lengths of query and key multiplied.
-        """
-        if self.longest is None or q is None:
-            return False
-        xp = namespace(q.array)
-        most = 64 if q.array.dtype == xp.float32 else 500
-        return bool(xp.max(_length(q.array)) * xp.max(cut(self.longest, *strip.lead, ALL, ALL)) <= most)
-
-
-def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
-    """Halve a tile that is partly in sight until its pieces are in or out of it, or no wider than high."""
-    seen = True if mask is None else masks.sight(mask, queries, keys)
-    half = (keys.stop - keys.start) // 2
-    if seen is not None or half < queries.stop - queries.start or (mask and mask.arrays):
-        yield keys, seen
-        return
-    middle = keys.start + half
-    yield from _in_sight(mask, queries, slice(keys.start, middle))
-    yield from _in_sight(mask, queries, slice(middle, keys.stop))
-
-
-def _length(vectors: Array) -> Array:
-    xp = namespace(vectors)
-    return xp.sqrt(xp.sum(vectors * vectors, axis=-1, keepdims=True))
-
-
-def _job(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> _Job:
-    """Do once what would be the same for every tile."""
-    if q and p.similarity.kind == "dot" and not (p.biased and p.bias_position == "before_scale"):
-        q = Value(untraced(scaled, q, p.multiplier, p.divisor, p.temperature).array, q.symbol)
-        p = replace(p, multiplier=None, divisor=None, temperature=None)
-    hides = p.fill == -math.inf and p.mask_when == "before_softmax"
-    longest = None
-    plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
-    hidden_counts = p.exclude
-    if plain and engine.looks:
-        assert k is not None
-        finite = _stay_finite(q, k, v, p.by_distance)
-        if finite:
-            p, hidden_counts = replace(p, exclude=False), True
-        if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
-            xp = namespace(k.array)
-            longest = xp.max(_length(k.array), axis=-2, keepdims=True)
-    by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
-    k = k and Value(engine.lay(k.array), k.symbol)
-    return _Job(
-        p=p, q=q, k=k, v=v, engine=engine, hides=hides and hidden_counts, by_pair=by_pair, longest=longest
-    )
-
-
-def _stay_finite(*values: Value | None) -> bool:
-    """Tell whether all numbers are finite, and so are the products of any two of them."""
-    arrays = [value.array for value in values if value is not None]
-    xp = namespace(arrays[0])
-    room = math.sqrt(float(xp.finfo(arrays[0].dtype).max)) / 2**16
-    return all(bool(xp.max(xp.abs(array)) < room) for array in arrays)

@@ -10,7 +10,7 @@ from attncli.core.inputs import Inputs
 from attncli.frozen import Frozen
 from attncli.trace import Array, Value
 
-__all__ = ["ALL", "Tile", "cut", "spans", "tile_inputs"]
+__all__ = ["ALL", "Tile", "cut", "rows_of", "spans", "tile_inputs"]
 
 ALL = slice(None)
 
@@ -43,6 +43,14 @@ def cut(array: Array, *parts: slice) -> Array:
     """
     own = parts[len(parts) - array.ndim :]
     return array[tuple(ALL if length == 1 else part for length, part in zip(array.shape, own, strict=True))]
+
+
+def rows_of(vectors: Value | None, rows: slice, lead: tuple[slice, ...] = ()) -> Value | None:
+    """Cut vectors down to some rows, of some heads; None, which stands for none, stays."""
+    if vectors is None:
+        return None
+    lead = lead or (ALL,) * (vectors.array.ndim - 2)
+    return Value(cut(vectors.array, *lead, rows, ALL), vectors.symbol)
 
 
 def tile_inputs(p: Inputs, tile: Tile) -> Inputs:

@@ -11,12 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.frozen import Frozen
+from attncli.render.terminal import PAGE, Terminal
 
 if TYPE_CHECKING:
     from attncli.check.compare import Comparison
     from attncli.check.report import Refused, Report
     from attncli.compute import Result
-    from attncli.render.terminal import Terminal
     from attncli.sheet import Sheet, View
 
 Finding: TypeAlias = "Report | Refused | Comparison"
@@ -39,6 +39,7 @@ class Format(Frozen):
         bare: Whether it holds stages without their details.
         stage: The stage that it holds where it holds one only, unless another is asked for.
         again: Whether results come back from it.
+        width: Columns that it is laid out for, unless another number is asked for; None folds nothing.
     """
 
     suffixes: tuple[str, ...]
@@ -50,6 +51,7 @@ class Format(Frozen):
     bare: bool = False
     stage: str | None = None
     again: bool = False
+    width: int | None = None
 
 
 def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
@@ -149,8 +151,8 @@ FORMATS: dict[str, Format] = {
     "tsv": Format((".tsv",), _tsv, single=True, data=True, bare=True),
     "markdown": Format((".md", ".markdown"), _document("markdown"), paper=True),
     "latex": Format((".tex",), _document("latex"), paper=True),
-    "svg": Format((".svg",), _document("svg"), single=True, paper=True),
-    "png": Format((".png",), _document("png"), binary=True, single=True, paper=True),
+    "svg": Format((".svg",), _document("svg"), single=True, paper=True, width=PAGE),
+    "png": Format((".png",), _document("png"), binary=True, single=True, paper=True, width=PAGE),
     "npz": Format((".npz",), _npz, binary=True, single=True, data=True, again=True),
     "safetensors": Format((".safetensors",), _safetensors, binary=True, single=True, data=True, again=True),
     "npy": Format(

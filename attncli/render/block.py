@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
-from attncli.render.box import Box, indent, packed, stacked, wrapped
+from attncli.render.box import Box, beside, indent, packed, stacked, wrapped
 from attncli.render.columns import Setting
 from attncli.render.digits import FEW, Form, percentages, suited
 from attncli.render.elide import hidden_cells, shown_columns
@@ -64,11 +65,22 @@ def _body(block: Block, setting: Setting, sheet: Sheet) -> Iterator[Box]:
     if written:
         yield indent(_tables(written, setting), _INDENT)
     if drawn:
-        yield indent(pictures(drawn, setting), _INDENT - OUT)
-    words = [*_words(block, written, setting)]
-    yield indent(stacked([Box(((),)), *words] if drawn and words else words), _INDENT)
+        yield indent(_explained(pictures(drawn, setting), block, written, setting), _INDENT - OUT)
+    else:
+        yield indent(stacked(_words(block, written, setting)), _INDENT)
     if block.heads and setting.terminal.shaded:
         yield indent(stacked([Box(((),)), heads(block.heads, setting)]), _INDENT)
+
+
+def _explained(picture: Box, block: Block, written: Sequence[Matrix], setting: Setting) -> Box:
+    """Set what is to be said of a picture beside it where there is room, and else below."""
+    room = setting.width + OUT - picture.width - _GAP
+    if room >= _LEAST:
+        narrow = stacked(_words(block, written, replace(setting, width=room)))
+        if narrow.lines and narrow.width <= room:
+            return beside([picture, narrow], gap=_GAP)
+    words = indent(stacked(_words(block, written, setting)), OUT)
+    return stacked([picture, words], apart=1) if words.lines else picture
 
 
 def _words(block: Block, written: Sequence[Matrix], setting: Setting) -> Iterator[Box]:

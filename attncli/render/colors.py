@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -182,6 +183,7 @@ def contrast(one: RGB, other: RGB) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@lru_cache(maxsize=4096)
 def ink(background: RGB) -> RGB:
     """Choose black or white, whichever is easier to read; it never falls below 4.5 to 1."""
     return max(BLACK, WHITE, key=lambda color: contrast(color, background))

@@ -13,7 +13,7 @@ from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_col
 from attncli.render.digits import BLANK, FEW, Form, suited
 from attncli.render.elide import Shown, shown_columns, shown_rows
 from attncli.render.glyphs import spell
-from attncli.render.ink import Role, Span, cells
+from attncli.render.ink import Place, Role, Span, cells
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix, Side
@@ -21,6 +21,8 @@ from attncli.sheet import Kind, Matrix, Side
 __all__ = ["Column", "Setting", "columns", "row_maxima"]
 
 _READ = 16  # so many keys have words beside their numbers
+_POSITION, _SUM, _SHARES = 3, 8, 14  # cells of what stands before a name, and of what is beside a row
+_APART = 7  # cells between two tables of different steps
 _LONGEST_NAME = 12  # cells of a column's name, where numbers are set wide
 
 
@@ -89,9 +91,10 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
     write = _Cells(matrix, setting)
     body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
     widest = max((cells(span.text) for column in body.values() for span in column), default=1)
-    width = min(_name_width(setting.terminal, count, widest), setting.width // 3)
+    width = min(_name_width(matrix, setting, widest), setting.width // 3)
     head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
-    gap = (2 if matrix.kind is Kind.VECTORS or count <= FEW else 1) - write.starred
+    airy = count <= FEW or (matrix.kind is Kind.VECTORS and not setting.terminal.paper)
+    gap = (2 if airy else 1) - write.starred
     if gap == 0 and _touch(list(body.values()), widest):
         gap = 1
     for j in chosen:
@@ -102,8 +105,7 @@ def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
     yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
-    whole = matrix.peaks is None and not matrix.blank
-    if setting.looks and whole and matrix.kind is Kind.WEIGHTS and FEW < count <= _READ:
+    if _has_words(matrix, setting):
         yield _looks(matrix, setting)
 
 
@@ -114,6 +116,12 @@ def _touch(body: Sequence[Sequence[Span]], widest: int) -> bool:
         for left, right in pairwise(body)
         for one, other in zip(left, right, strict=True)
     )
+
+
+def _has_words(matrix: Matrix, setting: Setting) -> bool:
+    whole = matrix.peaks is None and not matrix.blank
+    readable = FEW < matrix.array.shape[1] <= _READ
+    return setting.looks and whole and matrix.kind is Kind.WEIGHTS and readable
 
 
 def _looks(matrix: Matrix, setting: Setting) -> Column:
@@ -128,11 +136,27 @@ def _looks(matrix: Matrix, setting: Setting) -> Column:
     return Column((left[0],), tuple(Span(text) for text in left[1:]), 3, "faint")
 
 
-def _name_width(terminal: Terminal, count: int, widest: int) -> int:
-    """Choose how wide the name of a column may be: as wide as the numbers, where there are many."""
-    if not terminal.interactive:
+def _name_width(matrix: Matrix, setting: Setting, widest: int) -> int:
+    """Choose how wide the name of a column may be.
+
+    Where there are many, as wide as the numbers, or as leaves the table whole and beside its neighbours.
+    """
+    count: int = matrix.array.shape[1]
+    if not setting.terminal.interactive:
         return 2 * _LONGEST_NAME
-    return _LONGEST_NAME if count <= FEW else max(widest, 3)
+    if count <= FEW:
+        return _LONGEST_NAME
+    least, page, beside = max(widest, 3), setting.width + _APART, _beside(matrix, setting) + _APART
+    abreast = max(page // (count * (least + 1) + beside), 1)
+    room = (page // abreast - beside) // count - 1
+    return max(min(room, _LONGEST_NAME), least)
+
+
+def _beside(matrix: Matrix, setting: Setting) -> int:
+    """Count the cells that names, sums and words take at most beside the columns of a table."""
+    longest = max(map(cells, (*matrix.rows, *matrix.columns)), default=0)
+    words = 2 * min(longest, _LONGEST_NAME) + _SHARES if _has_words(matrix, setting) else 0
+    return min(longest, setting.name_width) + _POSITION + _SUM * len(matrix.sides) + words
 
 
 def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
@@ -167,13 +191,14 @@ class _Cells:
         if i is None:
             return Span(spell("⋯", terminal) + star, "faint")
         number = float(self._matrix.array[i, j])
+        of = (Place(self._matrix, i, j, number),)
         if self._matrix.hidden is not None and self._matrix.hidden[i, j]:
-            return Span(spell("−∞" if number else "·", terminal) + star, "faint")
+            return Span(spell("−∞" if number else "·", terminal) + star, "faint", of=of)
         if self._matrix.blank:
             return Span(BLANK + star)
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
-        return Span(text, self._role(number), bold=best, heat=self._heat(number))
+        return Span(text, self._role(number), bold=best, heat=self._heat(number), of=of)
 
     def _role(self, number: float) -> Role:
         return "faint" if self._best is not None and eased(number, self._scale) < FAINTEST else "plain"

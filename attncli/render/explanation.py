@@ -18,8 +18,8 @@ from attncli.render.digits import Form
 from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Span, cells, paint
 from attncli.render.json_text import json_text
-from attncli.render.table import NARROWEST, PAGE, header
-from attncli.render.terminal import Terminal
+from attncli.render.page import NARROWEST, header
+from attncli.render.terminal import PAGE, Terminal
 from attncli.trace import Record
 
 __all__ = ["explanation_json", "explanation_text", "style"]

@@ -57,39 +57,52 @@ def _alike(matrices: Sequence[Matrix], setting: Setting, *, named: bool) -> Box:
     """Draw matrices that share a scale, under one legend."""
     most = min(LARGE, setting.width - _MARGIN)
     drawn = [draw(matrix, setting.limits[matrix.name], most) for matrix in matrices]
-    names = (_name(_caption(m, named=named), p, setting) for m, p in zip(matrices, drawn, strict=True))
-    boxes = (
-        stacked([indent(name, OUT), picture.box(setting.terminal)])
-        for name, picture in zip(names, drawn, strict=True)
-    )
+    boxes = (_captioned(picture, setting.terminal, named=named) for picture in drawn)
     legend = _legend(matrices, drawn[0], setting)
     return stacked([indent(legend, OUT), packed(boxes, setting.width, gap=_GAP)])
 
 
-def _caption(matrix: Matrix, *, named: bool) -> str:
-    return " ".join(filter(None, (matrix.symbol * named, matrix.part, "given" * matrix.given)))
+def _captioned(picture: Picture, terminal: Terminal, *, named: bool) -> Box:
+    """Set above a picture what it is of and what its squares stand for, in no wider lines than it has."""
+    matrix, box = picture.matrix, picture.box(terminal)
+    caption = " ".join(filter(None, (matrix.symbol * named, matrix.part, "given" * matrix.given)))
+    name = _name(caption, picture.squares(), terminal, max(box.width - OUT, _SCORES))
+    return stacked([indent(name, OUT), box])
 
 
 def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     """Draw the weights of every head in little, with how far its queries spread their attention."""
-    wide = 2 if setting.terminal.shaded or max(matrices[0].array.shape) <= _NUMBERS else 1
+    wide, tall = _square(max(matrices[0].array.shape), setting.terminal)
     drawn = [pooled(matrix, min(_SMALL, setting.width // wide)) for matrix in matrices]
     boxes = (
         stacked(
             [
-                _name(matrix.part, picture, setting, _spread(matrix)),
-                picture.box(setting.terminal, wide=wide, ticks=False),
+                _name(matrix.part, _spread(matrix), setting.terminal, setting.width),
+                picture.box(setting.terminal, wide=wide, tall=tall, ticks=False),
             ]
         )
         for matrix, picture in zip(matrices, drawn, strict=True)
     )
-    return stacked([_legend(matrices, drawn[0], setting), packed(boxes, setting.width, gap=_LITTLE_GAP)])
+    return stacked(
+        [
+            _legend(matrices, drawn[0], setting, drawn[0].squares()),
+            packed(boxes, setting.width, gap=_LITTLE_GAP),
+        ]
+    )
 
 
-def _name(caption: str, picture: Picture, setting: Setting, more: str = "") -> Box:
-    """Say what a picture is of, and what its squares stand for."""
-    rest = (Span(spell(text, setting.terminal), "faint") for text in (more, picture.squares()))
-    return wrapped([(span,) for span in (Span(caption, bold=True), *rest) if span.text], setting.width)
+def _square(longest: int, terminal: Terminal) -> tuple[int, bool]:
+    """Choose how many columns a square of a small picture takes, and whether it takes a whole line."""
+    if terminal.paper:
+        few = 2 * longest <= _SMALL
+        return 1 + few, few
+    return 2 if terminal.shaded or longest <= _NUMBERS else 1, False
+
+
+def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:
+    """Say what a picture is of, and something about it."""
+    spans = (Span(caption, bold=True), Span(spell(more, terminal), "faint"))
+    return wrapped([(span,) for span in spans if span.text], width)
 
 
 def _spread(matrix: Matrix) -> str:
@@ -98,7 +111,7 @@ def _spread(matrix: Matrix) -> str:
     return f"H {bits.mean():.2f} bit"
 
 
-def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting) -> Box:
+def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting, more: str = "") -> Box:
     """Show the colours between the ends of the scale, and say what they do not show."""
     terminal = setting.terminal
     low, high = _ends(picture, setting.forms[matrices[0].name], terminal)
@@ -106,7 +119,7 @@ def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting) -> B
     if picture.limit is not None:  # the step's formula says what is masked, the sheet's head how it is drawn
         return Box((scale,))
     masked = any(matrix.hidden is not None for matrix in matrices)
-    said = [picture.scale_said(terminal), "blank is masked" if masked else ""]
+    said = [more, picture.scale_said(terminal), "blank is masked" if masked else ""]
     text = spell(" · ".join(filter(None, said)), terminal)
     return wrapped([scale, *([(Span(text, "faint"),)] if text else [])], setting.width)
 

@@ -13,10 +13,29 @@ from rich.style import Style
 
 from attncli.render.colors import RGB, ink
 from attncli.render.terminal import Terminal
+from attncli.sheet import Matrix
 
-__all__ = ["Line", "Role", "Span", "cells", "cut", "pad", "paint"]
+__all__ = ["ROLES", "Line", "Place", "Role", "Span", "cells", "cut", "pad", "paint"]
 
 Role = Literal["plain", "faint", "formula", "badge", "good", "bad"]
+
+
+class Place(NamedTuple):
+    """Where a number that is shown stands.
+
+    Args:
+        matrix: What it is of.
+        row: Its row there; of a square of numbers, the first.
+        column: Its column.
+        number: The number itself.
+        side: Rows, and columns, that it stands for.
+    """
+
+    matrix: Matrix
+    row: int
+    column: int
+    number: float
+    side: int = 1
 
 
 class Span(NamedTuple):
@@ -28,6 +47,7 @@ class Span(NamedTuple):
         bold: Whether it stands out.
         heat: Background that shows the size of a number.
         front: Colour of the text where it, too, shows one.
+        of: The number that it shows, or the one in its upper half and the one in its lower half.
     """
 
     text: str
@@ -35,23 +55,21 @@ class Span(NamedTuple):
     bold: bool = False
     heat: RGB | None = None
     front: RGB | None = None
+    of: tuple[Place | None, ...] = ()
 
 
 Line: TypeAlias = tuple[Span, ...]
 
-_ROLES: dict[str, dict[Role, Style]] = {
-    "dark": {
-        "faint": Style(color="#8f8f8f"),
-        "formula": Style(color="#6fb3c9"),
-        "good": Style(color="#a8c34a"),
-        "bad": Style(color="#ff7b72", bold=True),
-    },
-    "light": {
-        "faint": Style(color="#666666"),
-        "formula": Style(color="#0a7078"),
-        "good": Style(color="#3b7a00"),
-        "bad": Style(color="#b3261e", bold=True),
-    },
+ROLES: dict[str, dict[Role, str]] = {
+    "dark": {"faint": "#8f8f8f", "formula": "#6fb3c9", "good": "#a8c34a", "bad": "#ff7b72"},
+    "light": {"faint": "#666666", "formula": "#0a7078", "good": "#3b7a00", "bad": "#b3261e"},
+}
+"""Colours of text on a dark and on a light background."""
+
+_STYLES: dict[str, dict[Role, Style]] = {
+    theme: {role: Style(color=color, bold=role == "bad" or None) for role, color in colors.items()}
+    for theme, colors in ROLES.items()
+} | {
     # Sixteen colours are the reader's own, and so is the background, which few terminals tell: cyan and
     # green vanish on white, blue on black. What can be read on both is red, and letters without a colour.
     "16": {"faint": Style(dim=True), "good": Style(bold=True), "bad": Style(color="red", bold=True)},
@@ -107,7 +125,7 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
 
 
 def _style(span: Span, terminal: Terminal) -> Style:
-    styles = _ROLES.get(terminal.color or "") or _ROLES[terminal.theme]
+    styles = _STYLES.get(terminal.color or "") or _STYLES[terminal.theme]
     if span.role == "badge":
         return Style(bold=True, reverse=True)
     style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)

@@ -10,7 +10,7 @@ from attncli.render.box import Box
 from attncli.render.columns import Setting
 from attncli.render.digits import Form
 from attncli.render.glyphs import spell
-from attncli.render.ink import Line, Span, cells, pad
+from attncli.render.ink import Line, Place, Span, cells, pad
 from attncli.render.labels import Names, names
 from attncli.sheet import Matrix, Mixture
 
@@ -24,7 +24,7 @@ def mixtures(matrix: Matrix, mixture: Mixture, setting: Setting) -> Box:
     keys = names(mixture.keys, len(mixture.keys), terminal, setting.name_width)
     weight = Form(3 if setting.precision is None else setting.precision)
     sums = [_sum(mixture, i, keys, weight, setting) for i in range(len(matrix.array))]
-    results = list(_results(matrix, setting))
+    results = _results(matrix, setting)
     heads = [_name(rows, i) for i in range(len(matrix.array))]
     margin, middle = max(map(cells, heads)), max(map(cells, sums))
     lines: list[Line] = []
@@ -32,7 +32,7 @@ def mixtures(matrix: Matrix, mixture: Mixture, setting: Setting) -> Box:
         lines.append((Span(spell(matrix.symbol, terminal), bold=True), Span(f" {matrix.part}", "faint")))
     for head, terms, result in zip(heads, sums, results, strict=True):
         name = (Span(" " * (margin - cells(head))), *head)
-        lines.append((*name, Span(" = "), *pad(terms, middle), Span(" = "), Span(result, bold=True)))
+        lines.append((*name, Span(" = "), *pad(terms, middle), Span(" = "), *result))
     return Box(tuple(lines))
 
 
@@ -57,10 +57,14 @@ def _sum(mixture: Mixture, i: int, keys: Names, form: Form, setting: Setting) ->
     return line
 
 
-def _results(matrix: Matrix, setting: Setting) -> Iterator[str]:
+def _results(matrix: Matrix, setting: Setting) -> Iterator[Line]:
     form = setting.forms[matrix.name]
     texts = [[spell(form(float(x)), setting.terminal) for x in row] for row in matrix.array]
     widths = [max(map(cells, column)) for column in zip(*texts, strict=True)]
-    for row in texts:
-        numbers = "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
-        yield f"[ {numbers} ]"
+    gaps = [" ", *["  "] * (len(widths) - 1)]
+    for i, row in enumerate(texts):
+        numbers = (
+            Span(gap + text.rjust(width), bold=True, of=(Place(matrix, i, j, float(matrix.array[i, j])),))
+            for j, (gap, text, width) in enumerate(zip(gaps, row, widths, strict=True))
+        )
+        yield (Span("[", bold=True), *numbers, Span(" ]", bold=True))

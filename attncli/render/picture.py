@@ -11,7 +11,7 @@ import numpy as np
 from attncli.frozen import Frozen
 from attncli.render.box import Box
 from attncli.render.colors import RGB, SCALES, eased, share_color, signed_color
-from attncli.render.ink import Line, Span, cells, pad
+from attncli.render.ink import Line, Place, Span, cells, pad
 from attncli.render.terminal import Terminal
 from attncli.sheet import Matrix, Numbers
 
@@ -29,17 +29,22 @@ class Picture(Frozen):
     """Numbers that are drawn rather than written.
 
     Args:
+        matrix: What it is a picture of.
         numbers: The largest of each square, or of signed ones the one that is furthest from 0; NaN
             where all of it is masked.
         side: Queries, and keys, in a square.
-        start: Position of the first query and of the first key.
         limit: The end of the scale on both sides of 0; None where the numbers are shares of 1.
     """
 
+    matrix: Matrix
     numbers: Numbers
     side: int
-    start: tuple[int, int] = (0, 0)
     limit: float | None = None
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Position of the first query and of the first key."""
+        return self.matrix.first_row, self.matrix.first_column
 
     @property
     def margin(self) -> int:
@@ -48,9 +53,7 @@ class Picture(Frozen):
         return len(str(self.start[0] + last * self.side)) + 1
 
     def color(self, number: float, terminal: Terminal) -> RGB | None:
-        """Color a number by its place on the scale; None for NaN."""
-        if math.isnan(number):
-            return None
+        """Color a number by its place on the scale; None where there is no scale."""
         stepped, scale = terminal.color == "256", self._scale(terminal)
         if self.limit is not None:
             return signed_color(number, self.limit, terminal.theme, scale=scale, stepped=stepped)
@@ -77,19 +80,21 @@ class Picture(Frozen):
         evenly = np.linspace(low, high, _LEGEND)
         return tuple(Span(" ", heat=self.color(float(number), plain)) for number in evenly)
 
-    def box(self, terminal: Terminal, *, wide: int = 1, ticks: bool = True) -> Box:
+    def box(self, terminal: Terminal, *, wide: int = 1, tall: bool = False, ticks: bool = True) -> Box:
         """Draw the picture.
 
         Args:
             terminal: Where it is shown. With colours, a line holds two rows, as half blocks; without,
                 one row in four shades.
             wide: Columns of the terminal for each square.
+            tall: Whether a line holds one row also with colours.
             ticks: Whether positions are written at the edges.
         """
-        body = list(self._halves(terminal, wide) if terminal.shaded else self._shaded(terminal, wide))
+        draw = self._shaded if not terminal.shaded else self._whole if tall else self._halves
+        body = list(draw(terminal, wide))
         if not ticks:
             return Box(tuple(body))
-        rows = 2 if terminal.shaded else 1
+        rows = 2 if terminal.shaded and not tall else 1
         margin = (self._tick(0, i * rows, step=_TICK) for i in range(len(body)))
         lines = (
             (Span(f"{mark:>{self.margin - 1}} ", "faint"), *line)
@@ -112,25 +117,37 @@ class Picture(Frozen):
         return line
 
     def _halves(self, terminal: Terminal, wide: int) -> Iterator[Line]:
-        nothing = np.full(self.numbers.shape[1], np.nan)
-        for i in range(0, len(self.numbers), 2):
-            below = self.numbers[i + 1] if i + 1 < len(self.numbers) else nothing
+        rows, columns = self.numbers.shape
+        for i in range(0, rows, 2):
+            pairs = ((self.place(i, j), self.place(i + 1, j)) for j in range(columns))
+            yield tuple(self._half(pair, terminal, wide) for pair in pairs)
+
+    def _whole(self, terminal: Terminal, wide: int) -> Iterator[Line]:
+        rows, columns = self.numbers.shape
+        for i in range(rows):
+            places = (self.place(i, j) for j in range(columns))
             yield tuple(
-                _half(self.color(float(a), terminal), self.color(float(b), terminal), wide)
-                for a, b in zip(self.numbers[i], below, strict=True)
+                Span(" " * wide, heat=place and self.color(place.number, terminal), of=(place,))
+                for place in places
             )
+
+    def place(self, i: int, j: int) -> Place | None:
+        """Say what a square stands for; None where all of it is masked, and below the last one."""
+        if i >= len(self.numbers) or np.isnan(self.numbers[i, j]):
+            return None
+        return Place(self.matrix, i * self.side, j * self.side, float(self.numbers[i, j]), self.side)
+
+    def _half(self, pair: tuple[Place | None, Place | None], terminal: Terminal, wide: int) -> Span:
+        upper, lower = (place and self.color(place.number, terminal) for place in pair)
+        if upper is None:
+            return Span("▄" * wide, front=lower, of=pair) if lower else Span(" " * wide)
+        return Span("▀" * wide, front=upper, heat=lower, of=pair)
 
     def _shaded(self, terminal: Terminal, wide: int) -> Iterator[Line]:
         shades, scale = _SHADES[terminal.unicode], self._scale(terminal)
         for row in np.clip(np.nan_to_num(self.numbers), 0, 1):
             steps = (math.ceil(eased(float(share), scale) * (len(shades) - 1)) for share in row)
             yield (Span("".join(shades[step] * wide for step in steps)),)
-
-
-def _half(upper: RGB | None, lower: RGB | None, wide: int) -> Span:
-    if upper is None:
-        return Span("▄" * wide, front=lower) if lower else Span(" " * wide)
-    return Span("▀" * wide, front=upper, heat=lower)
 
 
 def scale_said(scale: str, terminal: Terminal, what: str = "|x|") -> str:
@@ -154,10 +171,9 @@ def pooled(matrix: Matrix, most: int, limit: float | None = None) -> Picture:
     spare = [(0, -size % side) for size in numbers.shape]
     rows, columns = (math.ceil(size / side) for size in numbers.shape)
     squares = np.pad(numbers, spare, constant_values=np.nan).reshape(rows, side, columns, side)
-    start = (matrix.first_row, matrix.first_column)
     missing = np.isnan(squares)
     shown = high = np.where(missing, -np.inf, squares).max(axis=(1, 3))
     if limit is not None:
         low = np.where(missing, np.inf, squares).min(axis=(1, 3))
         shown = np.where(high >= -low, high, low)
-    return Picture(np.where(missing.all(axis=(1, 3)), np.nan, shown), side, start, limit)
+    return Picture(matrix, np.where(missing.all(axis=(1, 3)), np.nan, shown), side, limit)

@@ -6,7 +6,10 @@ from typing import Literal
 
 from attncli.frozen import Frozen
 
-__all__ = ["Terminal"]
+__all__ = ["PAGE", "Terminal"]
+
+PAGE = 120
+"""Columns of a page: of a picture, and of what is packed side by side where there is no terminal to fill."""
 
 
 class Terminal(Frozen, kw_only=True):
@@ -20,6 +23,7 @@ class Terminal(Frozen, kw_only=True):
         theme: Whether its background is dark or light.
         palette: Colours of weights.
         scale: How the size of a number becomes a colour; None is linear, but √ in pictures of weights.
+        paper: Whether it is a page, whose length nobody scrolls through line by line.
     """
 
     width: int = 80
@@ -29,6 +33,7 @@ class Terminal(Frozen, kw_only=True):
     theme: Literal["dark", "light"] = "dark"
     palette: str = "blues"
     scale: str | None = None
+    paper: bool = False
 
     @property
     def shaded(self) -> bool:

@@ -20,7 +20,8 @@ def labels(draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
         tokens, context = None, tokens
     _one_each("tokens", tokens, seq_q, "query", "queries")
     _one_each("context_tokens", context, seq_k, "key", "keys")
-    numbered_q, numbered_k = (tuple(map(str, range(n))) for n in (seq_q, seq_k))
+    numbered = tuple(map(str, range(max(seq_q, seq_k))))
+    numbered_q, numbered_k = numbered[:seq_q], numbered[:seq_k]
     past = draft.sizes.get("past", 0)
     shared = p.context is None and seq_q + past == seq_k
     own = (*numbered_k[:past], *tokens) if tokens and shared else numbered_k

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from attncli.render.table import PAGE
+from attncli.render.terminal import PAGE
 from tests.cli.conftest import Attn
 
 
@@ -92,3 +93,19 @@ def test_weights_as_shares(attn: Attn) -> None:
     """Without --no-percent weights are percentages."""
     assert "%" in attn("compute", "cat.yaml", "--stages", "weights").out
     assert "%" not in attn("compute", "cat.yaml", "--stages", "weights", "--no-percent").out
+
+
+def test_pictures_are_as_wide_as_a_page_or_as_asked(attn: Attn) -> None:
+    """Of 16 tokens, columns of 8 pixels between margins of 16: 120 of them, 60, and 200 to fold nothing."""
+    assert f"{PAGE} in a picture;" in " ".join(attn("compute", "--help").out.split())
+
+    def size(*options: str) -> tuple[int, int]:
+        done = attn("random", "--seq", "16", "--dim", "8", "--full", "--format", "svg", *options)
+        found = re.search(r'viewBox="0 0 (\d+) (\d+)"', done.out)
+        assert found
+        return int(found[1]), int(found[2])
+
+    wide, page, narrow = size("--width", "200"), size(), size("--width", "60")
+    assert wide[0] > PAGE * 8 + 32 >= page[0] > 60 * 8 + 32 >= narrow[0]
+    assert wide[1] < page[1] < narrow[1]
+    assert page == size("--width", str(PAGE))

@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 from attncli.core.attention import attend
 from attncli.core.inputs import Inputs
 from attncli.core.masks import Rules, keep, sight
-from attncli.core.streaming import BY_PAIR, Engine, attend_streamed
+from attncli.core.streaming import BY_PAIR, attend_streamed
+from attncli.core.strips import Engine
 from attncli.trace import Trace, Value
 from tests.conftest import Namespace
 from tests.core.test_backends_agree import PROBLEMS, draw, inputs, same
@@ -116,6 +117,14 @@ def test_sight_agrees_with_keep(rules: Rules, queries: slice, keys: slice) -> No
         assert seen is not None
 
 
+@given(ANY_RULES, st.integers(1, 3))
+def test_what_distance_decides_repeats(rules: Rules, step: int) -> None:
+    """Of rules that distance alone decides, queries and keys that move together see the same."""
+    if rules.by_distance:
+        moved = replace(rules, first_query=rules.first_query + step, first_key=rules.first_key + step)
+        np.testing.assert_array_equal(seen_by(moved), seen_by(rules))
+
+
 @given(ANY_RULES)
 def test_every_array_of_rules_is_converted(rules: Rules) -> None:
     """No array stays behind in one library when the rules go to another."""
@@ -141,6 +150,20 @@ def test_sight_is_never_wrong(rules: Rules) -> None:
     for queries, keys in product(TILES, TILES):
         part, seen = kept[..., queries, keys], sight(rules, queries, keys)
         assert seen is None or part.all() == seen == part.any(), (queries, keys)
+
+
+def test_rules_that_know_places_are_not_by_distance() -> None:
+    """First keys that stay in sight, lengths, arrays and offsets of items make equal distances differ."""
+    window = Rules(windows=((2, 0),))
+    assert window.by_distance
+    assert replace(window, causal=True, offset=-3).by_distance
+    for places in (
+        {"keep_first": 2},
+        {"lengths": per_item([2, 5])},
+        {"offset": per_item([0, 1])},
+        {"arrays": (np.ones((SIDE, SIDE), dtype=bool),)},
+    ):
+        assert not replace(window, **places).by_distance
 
 
 def test_sight_of_causal_tiles() -> None:
@@ -175,12 +198,29 @@ def test_any_mask_in_any_tiles(
     same("lse", got.records["weights"].details["lse"], wanted.records["weights"].details["lse"])
 
 
-def test_large_scores_do_not_overflow() -> None:
+@pytest.mark.parametrize(("size", "multiplier"), [(100.0, 1.0), (5.0, 1.0), (100.0, -1.0)])
+def test_large_scores_do_not_overflow(size: float, multiplier: float) -> None:
     """Where lengths of queries and keys do not rule it out, the largest score is taken off first."""
-    q = np.full((3, 4), 100.0, dtype=np.float32)
-    large = Inputs(q=Value(q, "Q"), k=Value(q, "K"), v=Value(q, "V"), seq_q=3, seq_k=3)
+    k = np.full((3, 4), size, dtype=np.float32)
+    q, by = Value(multiplier * k, "Q"), Value(np.float32(multiplier), "c")
+    large = Inputs(q=q, k=Value(k, "K"), v=Value(k, "V"), multiplier=by, seq_q=3, seq_k=3)
     output = streamed(large, Engine(queries=2, keys=2, looks=True)).records["output"].array
-    np.testing.assert_array_equal(output, q)
+    np.testing.assert_array_equal(output, k)
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_stays_out_of_sight(odd: float) -> None:
+    """A key that is no finite number and that a query does not see changes nothing for that query."""
+    q, k, v = draw(5, 4), draw(5, 4), draw(5, 3)
+    k[3] = v[3] = odd
+    vectors = {"q": Value(q, "Q"), "k": Value(k, "K"), "v": Value(v, "V")}
+    whole = Inputs(**vectors, seq_q=5, seq_k=5, mask=Rules(causal=True))  # type: ignore[arg-type]
+    wanted = full(whole).records["output"].array
+    got = streamed(whole, Engine(queries=2, keys=2, looks=True)).records["output"].array
+    assert wanted is not None
+    assert got is not None
+    assert np.isfinite(wanted[:3]).all()
+    np.testing.assert_allclose(got, wanted, rtol=1e-14)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_svg_draws_large_scores_in_the_hue_of_their_sign() -> None:
         if abs(number) > 0.2:
             assert (red > blue) == (number > 0)
     largest = np.abs(scores[np.isfinite(scores)]).max()
-    assert any((each.text or "").startswith(f"M · ±{largest:.3f}") for each in root.iter(f"{SVG}text"))
+    assert {f"−{largest:.3f}", f"{largest:.3f}"} <= {each.text for each in root.iter(f"{SVG}text")}
 
 
 def test_svg_is_data_and_nothing_else(hostile: Result) -> None:
@@ -163,7 +163,7 @@ def test_svg_is_data_and_nothing_else(hostile: Result) -> None:
             name for element in root.iter() for name in element.attrib if "href" in name or name[:2] == "on"
         ]
     texts = [each.text for each in ET.fromstring(text("svg", hostile)).iter(f"{SVG}text")]
-    assert {f"{i} {label}" for i, label in enumerate(HOSTILE)} <= set(texts)
+    assert set(HOSTILE) <= set(texts)
 
 
 def test_svg_gives_wide_characters_their_room() -> None:
@@ -194,7 +194,7 @@ def test_png_is_the_svg_at_twice_the_size() -> None:
     image, drawing = written("png", result), ET.fromstring(text("svg", result))
     assert image.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", image[16:24])
-    assert (width, height) == (2 * 960, pytest.approx(2 * float(drawing.attrib["height"]), abs=2))
+    assert (width, height) == (2 * int(drawing.attrib["width"]), 2 * int(drawing.attrib["height"]))
 
 
 def test_safetensors_holds_inputs_and_stages() -> None:

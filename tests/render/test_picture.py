@@ -161,7 +161,7 @@ def test_a_picture_stands_where_numbers_would_be_too_many() -> None:
 def test_long_sequences_are_drawn_in_squares() -> None:
     """200 tokens are 50 squares of 4, with what is typical of a row in one line."""
     problem = drawn(200, mask=CAUSAL)
-    text = "\n".join(screen(problem).display)
+    text = "\n".join(screen(problem, Terminal(width=160, color="truecolor")).display)
     weights = array_of(compute(problem), "weights")
     assert "max of each 4×4" in text
     assert sum("▀" in line or "▄" in line for line in text.split("\n")) == 25
@@ -171,6 +171,16 @@ def test_long_sequences_are_drawn_in_squares() -> None:
         f"{100 * before:.1f}% on the one before"
     ) in text
     assert "40,000 cells drawn: --rows 0:16 --cols 0:16 or --full shows numbers" in text
+
+
+@pytest.mark.parametrize(("width", "beside"), [(80, False), (100, True)])
+def test_words_stand_beside_a_picture_where_there_is_room(width: int, beside: bool) -> None:
+    """Level with its legend, or below its last line; 50 squares and 40 cells of words fit into 100."""
+    lines = screen(drawn(200, mask=CAUSAL), Terminal(width=width, color="truecolor")).display
+    legend = next(i for i, line in enumerate(lines) if "blank is masked" in line)
+    assert ("strongest of" in lines[legend]) == beside
+    last = max(i for i, line in enumerate(lines) if "▀" in line)
+    assert ("strongest of" in lines[last + 2]) != beside
 
 
 def test_rows_and_columns_keep_their_positions() -> None:

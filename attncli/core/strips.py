@@ -1,0 +1,214 @@
+"""What is worked on by itself: the tiles of some queries of some heads, from the first key to the last.
+
+Scores are scaled, biased and masked by the very functions of the full way, and then let go;
+`attncli.core.online` keeps of them what softmax needs. What values make needless is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from attncli.core import masks
+from attncli.core.attention import logits
+from attncli.core.bounds import fit_unshifted, lengths_of, stay_finite
+from attncli.core.inputs import Inputs
+from attncli.core.logits import scaled
+from attncli.core.namespace import namespace
+from attncli.core.online import Exp, Online, exp_shifted
+from attncli.core.tiles import ALL, Tile, cut, rows_of, spans, tile_inputs
+from attncli.frozen import Frozen
+from attncli.trace import Array, Value, untraced
+
+__all__ = ["Engine", "Job", "Mixed", "Strip", "Work", "job_of"]
+
+_VEILS = 8
+"""How many different tiles at the edges of sight are held ready; most masks have fewer."""
+
+
+class Strip(NamedTuple):
+    """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
+
+    lead: tuple[slice, ...]
+    queries: slice
+    inputs: Inputs
+
+
+class Mixed(NamedTuple):
+    """What a strip comes to: its rows of the output, and of the details of softmax."""
+
+    output: Array
+    details: dict[str, Array]
+
+
+Work = Callable[[Strip], Mixed]
+"""Works a strip off."""
+
+
+def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
+    """Work strips off, one after the other."""
+    return [work(strip) for strip in todo]
+
+
+class Engine(Frozen, kw_only=True):
+    """How tiles are worked off, where an array library can do more than the standard says.
+
+    Args:
+        queries: Queries in a tile.
+        keys: Keys in a tile.
+        apart: Whether each head of each item of the batch is a strip of its own.
+        run: Works strips off, and returns what each came to, in their order.
+        exp: Takes exp(z − shift); it may write over z, which nobody else holds.
+        looks: Whether looking at values is cheap, so that what they make needless can be left out.
+        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
+    """
+
+    queries: int = 512
+    keys: int = 512
+    apart: bool = False
+    run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
+    exp: Exp = exp_shifted
+    looks: bool = False
+    fused: Callable[[Array, Array, Array, bool], Array] | None = None
+
+
+class Job(Frozen, kw_only=True):
+    """What all strips are computed from.
+
+    Args:
+        p: The inputs.
+        q: Queries.
+        scales: What queries are scaled by, instead of their scores.
+        k: Keys.
+        v: Values.
+        engine: How tiles are worked off.
+        hides: Whether what the mask rules out leaves no trace in the output.
+        by_pair: Whether anything but the mask has a number for each pair.
+        lengths: Of each query when it is scaled, ``(…, seq_q)``, and of the longest key, ``(…, 1)``,
+            where scores are bounded by them; None where they are not.
+        veil: Makes what is added to finite scores to hide those out of sight of some rules, which are
+            for a tile of so many queries and keys; None where only a mask does.
+    """
+
+    p: Inputs
+    q: Value | None
+    scales: tuple[Value | None, ...]
+    k: Value | None
+    v: Value
+    engine: Engine
+    hides: bool
+    by_pair: bool
+    lengths: tuple[Array, Array] | None
+    veil: Callable[[masks.Rules, int, int], Array] | None
+
+    def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
+        """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
+        blind = True
+        for whole in spans(part.seq_k, self.engine.keys):
+            for keys, seen in _in_sight(part.mask, slice(0, part.seq_q), whole):
+                if seen is not False or not self.hides:
+                    blind = False
+                    yield keys, seen
+        if blind:  # one tile that is hidden whole tells what becomes of such rows
+            yield next(spans(part.seq_k, 1)), False
+
+    def size(self, strip: Strip) -> int:
+        """Count the keys that a strip is compared with."""
+        if self.p.mask is None:
+            return self.p.seq_k
+        return sum(keys.stop - keys.start for keys, _ in self.tiles(strip.inputs))
+
+    def mix(self, strip: Strip) -> Mixed:
+        """Compute a strip."""
+        part = strip.inputs
+        q, k = rows_of(self.q, strip.queries, strip.lead), rows_of(self.k, ALL, strip.lead)
+        q = q and untraced(scaled, q, *self.scales)
+        v = cut(self.v.array, *strip.lead, ALL, ALL)
+        seen_whole = replace(part, mask=None) if part.mask else part
+        online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(strip))
+        for keys, seen in self.tiles(part):
+            veil = None if seen else self._veil_of(part, keys)
+            masked = not seen and veil is None
+            tile = part if masked else seen_whole
+            if masked or self.by_pair:
+                lead = (ALL,) * len(strip.lead)
+                tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
+            z, keep = logits(tile, q, k and Value(k.array[..., keys, :], k.symbol), untraced)
+            scores = z.array if veil is None else z.array + veil
+            online.add(tile, scores, v[..., keys, :], keep and keep.array)
+        return Mixed(*online.end(part))
+
+    def _veil_of(self, part: Inputs, keys: slice) -> Array | None:
+        """Return what hides a tile when it is added; tiles at one distance from their queries share it."""
+        rules = part.mask
+        if self.veil is None or rules is None:
+            return None
+        distance = rules.first_query - rules.first_key - keys.start
+        return self.veil(
+            replace(rules, first_query=distance, first_key=0), part.seq_q, keys.stop - keys.start
+        )
+
+    def _is_bounded(self, strip: Strip) -> bool:
+        """Tell whether no exponential can overflow, nor a sum of them, so that none needs a shift."""
+        if self.lengths is None:
+            return False
+        query, key = self.lengths
+        return fit_unshifted(cut(query, *strip.lead, strip.queries), cut(key, *strip.lead, ALL))
+
+
+def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
+    """Halve a tile that is partly in sight until its pieces are in or out of it, or no wider than high."""
+    seen = True if mask is None else masks.sight(mask, queries, keys)
+    half = (keys.stop - keys.start) // 2
+    if seen is not None or half < queries.stop - queries.start or (mask and mask.arrays):
+        yield keys, seen
+        return
+    middle = keys.start + half
+    yield from _in_sight(mask, queries, slice(keys.start, middle))
+    yield from _in_sight(mask, queries, slice(middle, keys.stop))
+
+
+def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> Job:
+    """Do once what would be the same for every tile."""
+    scales: tuple[Value | None, ...] = ()
+    if q and p.similarity.kind == "dot" and not (p.biased and p.bias_position == "before_scale"):
+        scales = (p.multiplier, p.divisor, p.temperature)
+        p = replace(p, multiplier=None, divisor=None, temperature=None)
+    hides = p.fill == -math.inf and p.mask_when == "before_softmax"
+    lengths = veil = None
+    plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
+    hidden_counts = p.exclude
+    if plain and engine.looks:
+        assert q is not None
+        assert k is not None
+        query = namespace(q.array).abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
+        key = lengths_of(k.array)
+        finite = stay_finite(query, key, *(lengths_of(each.array) for each in (v, p.by_distance) if each))
+        if finite:
+            p, hidden_counts = replace(p, exclude=False), True
+        if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
+            lengths = query, namespace(key).max(key, axis=-1, keepdims=True)
+        if finite and hides and p.mask and p.mask.by_distance:
+            veil = lru_cache(_VEILS)(partial(_veil, like=k.array))
+    by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
+    return Job(
+        p=p,
+        q=q,
+        scales=scales,
+        k=k,
+        v=v,
+        engine=engine,
+        hides=hides and hidden_counts,
+        by_pair=by_pair,
+        lengths=lengths,
+        veil=veil,
+    )
+
+
+def _veil(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:
+    xp = namespace(like)
+    nothing = xp.zeros((), dtype=like.dtype, device=like.device)
+    return xp.where(masks.keep(rules, seq_q, seq_k, like).array, nothing, -math.inf)
