@@ -179,11 +179,8 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         p = replace(p, multiplier=None, divisor=None, temperature=None)
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     lengths = veil = None
-    plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
     hidden_counts = p.exclude
-    if plain and engine.looks:
-        assert q is not None
-        assert k is not None
+    if engine.looks and scales and q and k and not (p.bias or p.additive):
         query = namespace(q.array).abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
         key = lengths_of(k.array)
         finite = stay_finite(query, key, *(lengths_of(each.array) for each in (v, p.by_distance) if each))
