@@ -7,7 +7,7 @@ tile, are held to one each meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -33,28 +33,26 @@ def engine_for(session: Session, progress: Progress | None = None) -> Engine:
     if session.backend != "numpy":
         return Engine(fused=session.fused)  # all heads at once, which keeps a device busy
 
-    def run(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
+    def run(work: Work, todo: Sequence[Strip]) -> Generator[Mixed, None, None]:
         return _in_threads(work, todo, progress)
 
     return Engine(apart=True, run=run, exp=_exp_in_place, looks=True)
 
 
-def _in_threads(work: Work, todo: Sequence[Strip], progress: Progress | None) -> list[Mixed]:
+def _in_threads(work: Work, todo: Sequence[Strip], progress: Progress | None) -> Generator[Mixed, None, None]:
     def quietly(strip: Strip) -> Mixed:
         with np.errstate(all="ignore"):  # set for each thread anew
             return work(strip)
 
-    made = []
     with threadpoolctl.threadpool_limits(1, "blas") as before:
         pool = ThreadPoolExecutor(_threads(before))
         try:
-            for mixed in pool.map(quietly, todo):
-                made.append(mixed)
+            for done, mixed in enumerate(pool.map(quietly, todo), 1):
                 if progress:
-                    progress(len(made) / len(todo))
+                    progress(done / len(todo))
+                yield mixed
         finally:
             pool.shutdown(cancel_futures=True)  # on Ctrl-C, what has not begun never does
-    return made
 
 
 def _threads(limits: threadpoolctl.threadpool_limits) -> int:

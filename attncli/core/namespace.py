@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import Any
 
 from attncli.trace import Array
 
-__all__ = ["namespace"]
+__all__ = ["namespace", "put"]
 
 
 def namespace(*arrays: Array) -> Any:
@@ -21,3 +22,11 @@ def namespace(*arrays: Array) -> Any:
     import array_api_compat  # noqa: PLC0415
 
     return array_api_compat.array_namespace(*arrays)
+
+
+def put(whole: Array, place: tuple[slice | EllipsisType, ...], part: Array) -> Array:
+    """Write a part into its place, and return the whole: another one where arrays are never written to."""
+    if hasattr(whole, "at"):  # JAX
+        return whole.at[place].set(part)
+    whole[place] = part
+    return whole

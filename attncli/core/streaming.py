@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import product
 
 from attncli.core import masks
 from attncli.core.attention import finish, logits, mix, vectors, weigh
 from attncli.core.bounds import lengths_of, stay_finite
+from attncli.core.heads import split_heads
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
-from attncli.core.namespace import namespace
+from attncli.core.namespace import namespace, put
 from attncli.core.strips import Engine, Job, Strip, job_of
 from attncli.core.tiles import ALL, Tile, rows_of, spans, tile_inputs
 from attncli.trace import STAGES, Array, Trace, Value, untraced
@@ -81,27 +83,36 @@ def _fuse(job: Job) -> tuple[Array, dict[str, Array]]:
 
 
 def _tile(job: Job, lead: tuple[int, ...]) -> tuple[Array, dict[str, Array]]:
+    """Work all strips off, and put what each comes to in its place."""
     p, engine = job.p, job.engine
-    todo = list(_strips(p, lead, engine))
-    order = sorted(range(len(todo)), key=lambda i: -job.size(todo[i]))  # longest first
-    made = dict(zip(order, engine.run(job.mix, [todo[i] for i in order]), strict=True))
-    parts = [made[i] for i in range(len(todo))]
-    rows = (*lead, p.seq_q)
-    output = _together([part.output for part in parts], -2, (*rows, parts[0].output.shape[-1]))
-    details = {name: _together([part.details[name] for part in parts], -1, rows) for name in parts[0].details}
-    return output, details
+    todo = sorted(_strips(p, lead, engine), key=lambda strip: -job.size(strip))  # longest first
+    whole: dict[str, Array] = {}
+    with closing(engine.run(job.mix, todo)) as made:
+        for strip, mixed in zip(todo, made, strict=True):
+            for name, part in {"": mixed.output, **mixed.details}.items():
+                if name not in whole:
+                    whole[name] = _room(p, part, (*lead, p.seq_q))
+                whole[name] = put(whole[name], (*strip.lead, strip.queries, ...), part)
+    return whole.pop(""), whole
+
+
+def _room(p: Inputs, part: Array, rows: tuple[int, ...]) -> Array:
+    """Make room for what strips come to: a number for each row, or a vector."""
+    xp, vector = namespace(part), part.shape[len(rows) :]
+
+    def empty(*shape: int) -> Array:
+        return xp.empty(shape, dtype=part.dtype, device=part.device)
+
+    if not (p.heads and vector):
+        return empty(*rows, *vector)
+    *batch, heads, seq = rows
+    return split_heads(empty(*batch, seq, heads * vector[0]), heads)  # so that merging them moves nothing
 
 
 def _strips(p: Inputs, lead: tuple[int, ...], engine: Engine) -> Iterator[Strip]:
     choices = [spans(length, 1) if engine.apart else [ALL] for length in lead]
     for some, queries in product(product(*choices), spans(p.seq_q, engine.queries)):
         yield Strip(some, queries, tile_inputs(p, Tile(lead=some, queries=queries, keys=slice(0, p.seq_k))))
-
-
-def _together(parts: list[Array], queries: int, shape: tuple[int, ...]) -> Array:
-    """Join what strips came to along the axis of the queries: those of one head, then of the next."""
-    xp = namespace(parts[0])
-    return xp.reshape(xp.concat(parts, axis=queries), shape)
 
 
 def _sample(p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Trace) -> tuple[int, ...]:

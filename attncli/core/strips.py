@@ -7,7 +7,7 @@ Scores are scaled, biased and masked by the very functions of the full way, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -48,9 +48,9 @@ Work = Callable[[Strip], Mixed]
 """Works a strip off."""
 
 
-def one_by_one(work: Work, todo: Sequence[Strip]) -> list[Mixed]:
+def one_by_one(work: Work, todo: Sequence[Strip]) -> Generator[Mixed, None, None]:
     """Work strips off, one after the other."""
-    return [work(strip) for strip in todo]
+    yield from map(work, todo)
 
 
 class Engine(Frozen, kw_only=True):
@@ -60,7 +60,7 @@ class Engine(Frozen, kw_only=True):
         queries: Queries in a tile.
         keys: Keys in a tile.
         apart: Whether each head of each item of the batch is a strip of its own.
-        run: Works strips off, and returns what each came to, in their order.
+        run: Works strips off, and yields what each comes to, in their order.
         exp: Takes exp(z − shift); it may write over z, which nobody else holds.
         looks: Whether looking at values is cheap, so that what they make needless can be left out.
         fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
@@ -69,7 +69,7 @@ class Engine(Frozen, kw_only=True):
     queries: int = 512
     keys: int = 512
     apart: bool = False
-    run: Callable[[Work, Sequence[Strip]], list[Mixed]] = one_by_one
+    run: Callable[[Work, Sequence[Strip]], Generator[Mixed, None, None]] = one_by_one
     exp: Exp = exp_shifted
     looks: bool = False
     fused: Callable[[Array, Array, Array, bool], Array] | None = None
@@ -179,11 +179,8 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         p = replace(p, multiplier=None, divisor=None, temperature=None)
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     lengths = veil = None
-    plain = q and k and p.similarity.kind == "dot" and not (p.bias or p.additive)
     hidden_counts = p.exclude
-    if plain and engine.looks:
-        assert q is not None
-        assert k is not None
+    if engine.looks and scales and q and k and not (p.bias or p.additive):
         query = namespace(q.array).abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
         key = lengths_of(k.array)
         finite = stay_finite(query, key, *(lengths_of(each.array) for each in (v, p.by_distance) if each))
