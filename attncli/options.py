@@ -66,12 +66,30 @@ def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> 
     )
 
 
+def _complete_names(given: str) -> list[str]:
+    """Complete the last name of a list; a lambda in an annotation would not find what it refers to."""
+    before, comma, _ = given.rpartition(",")
+    return [f"{before}{comma}{name}" for name in STAGES]
+
+
+def _complete_setting(given: str) -> list[str]:
+    """Complete the key of KEY=VALUE."""
+    from attncli.describe import key_rows  # noqa: PLC0415  (help does not wait for it)
+
+    return [f"{row['name']}=" for row in key_rows() if row["name"].startswith(given)]
+
+
 class Settings(Frozen, kw_only=True):
     """Keys of the problem file, set from the command line."""
 
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any key of the problem file, its value as in YAML."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Any key of the problem file, its value as in YAML.",
+            autocompletion=_complete_setting,
+        ),
     ] = None
     causal: Annotated[bool, typer.Option("--causal", help=MASK_KEYS["causal"].help)] = False
     no_scale: Annotated[bool, typer.Option("--no-scale", help="Leave the scores as they are.")] = False
@@ -149,7 +167,7 @@ class Look(Frozen, kw_only=True):
             "--stages",
             metavar="NAME,…",
             help="Keep and show these stages only.",
-            autocompletion=lambda: list(STAGES),
+            autocompletion=_complete_names,
         ),
     ] = None
     head: Annotated[
@@ -172,7 +190,12 @@ class Look(Frozen, kw_only=True):
     ] = None
     blank: Annotated[
         str | None,
-        typer.Option("--blank", metavar="NAME,…", help="A worksheet: the numbers of these stages left out."),
+        typer.Option(
+            "--blank",
+            metavar="NAME,…",
+            help="A worksheet: the numbers of these stages left out.",
+            autocompletion=_complete_names,
+        ),
     ] = None
     answers: Annotated[bool, typer.Option("--answers", help="With --blank: the numbers at the end.")] = False
     full: Annotated[bool, typer.Option("--full", help="Tables whole, however large.")] = False

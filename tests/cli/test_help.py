@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from attncli import __version__
 from attncli.backends import BACKENDS
+from attncli.cli import ROOMS
+from attncli.command import Later
 from attncli.errors import ExitCode
 from attncli.problem import Problem, keys
 from attncli.render import FORMATS
+from attncli.trace import STAGES
 
 from .conftest import Attn, Shell
 
@@ -142,6 +146,37 @@ def test_completion_knows_the_options(sh: Shell, shell: str) -> None:
     done = sh("attn", _ATTN_COMPLETE=f"complete_{shell}", **variables)
     assert b"bfloat16" in done.stdout
     assert done.stderr == b""
+
+
+def completions() -> dict[tuple[str, str], list[str]]:
+    """Ask every declared parameter of every command for what completes nothing yet."""
+    made = {name: Later(name, room, "").made() for room, names in ROOMS.items() for name in names}
+    return {
+        (name, each.opts[0]): [found.value for found in each.shell_complete(typer.Context(command), "")]
+        for name, command in made.items()
+        for each in command.params
+        if each._custom_shell_complete
+    }
+
+
+def test_whatever_completes_has_words_to_offer() -> None:
+    """Each option and argument that completes does so for nothing yet; stages, keys and formats are all there."""
+    found = completions()
+    assert {name for name, _ in found} == {name for name in COMMANDS if name not in {"", "schema"}}
+    assert all(found.values())
+    for command in ("compute", "random", "show"):
+        assert found[command, "--stages"] == found[command, "--blank"] == list(STAGES)
+        assert found[command, "--format"] == list(FORMATS)
+    settings = [words for (_, option), words in found.items() if option == "--set"]
+    assert len(settings) > 1
+    assert all({f"{key.name}=" for key in keys(Problem)} < set(words) for words in settings)
+
+
+def test_completion_goes_on_with_a_list(sh: Shell) -> None:
+    """After a comma the next stage is completed, and what stands before it stays."""
+    variables = {"COMP_WORDS": "attn compute --stages weights,outp", "COMP_CWORD": "3"}
+    done = sh("attn", _ATTN_COMPLETE="complete_bash", **variables)
+    assert (done.stdout, done.stderr) == (b"weights,output\n", b"")
 
 
 @pytest.mark.parametrize(
