@@ -33,12 +33,17 @@ POSITIONS = {
         r"position_encoding is 2×1×2, but X has 1 token of 2 numbers"
     ),
     QKV
-    + "rope: {}": r"rope has no pairing, and the two give different numbers.*fix: rope: \{pairing: half\}",
-    QKV + "rope: half": r"rope is \"half\", where a mapping was expected.*its keys: pairing, base",
+    + "rope: {}": r"the two give different numbers.*fix: rope: \{pairing: half\} or \{pairing: interleaved\}$",
+    QKV + "rope: half": r"where a mapping was expected.*its keys: pairing, base.*rope: \{pairing: half\}$",
+    QKV + "rope: interleaved": r"where a mapping was expected.*fix: write rope: \{pairing: interleaved\}$",
+    QKV + "rope: true": r"fix: write rope: \{pairing: half\} or \{pairing: interleaved\}$",
+    "Q: [[1]]\nK: [[2]]\nrope: {pairing: half}": r"a head is 1 wide.*fix: leave rope out, or make heads",
     QKV + "rope: {pairing: halves}": r"choices: half, interleaved",
     QKV + HALF + "dim: 3}": r"rope.dim is 3, and must be even and at most 2",
     QKV + HALF + "dim: 4}": r"rope.dim is 4, and must be even and at most 2",
-    "Q: [[1, 2, 3]]\nK: [[1, 2, 3]]\n" + HALF + "}": r"3 wide, and an odd number has no pairs.*dim: 2",
+    "Q: [[1, 2, 3]]\nK: [[1, 2, 3]]\n"
+    + HALF
+    + "}": r"3 wide, and an odd number has no pairs.*half, dim: 2\}",
     QKV + HALF + "positions: [0]}": r"rope.positions has 1 number for 2 queries",
     QKV + HALF + "positions: [0, 1], offset: 2}": r"rope.positions and rope.offset both say",
     QKV + HALF + "inv_freq: [1, 2]}": r"rope.inv_freq has 2 numbers for 1 pair",

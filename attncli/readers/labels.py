@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers.scalars import clean_text, found
 from attncli.readers.tree import Plain, Tree
 from attncli.text import quote
 
 __all__ = ["labels"]
+
+_COMMA = r"[,，、]"
+_BRACKETS = re.compile(r"\s*[\[【［「(（]([^\[\]【】［］「」()（）]*)[\]】］」)）]\s*")
+_PLAIN = re.compile(r"\w(?:[\w .'’-]*[\w.'’])?")
+"""What YAML takes for text as it stands."""
+_LONG = 200
+"""Characters of a list that still stands in a message."""
 
 
 def labels(value: Tree, path: Path) -> tuple[str, ...]:
@@ -21,11 +31,10 @@ def labels(value: Tree, path: Path) -> tuple[str, ...]:
         InputError: If it is no list, or a label is empty, a list or a mapping.
     """
     if isinstance(value, str) and value.strip():
-        words = ", ".join(str(value).split())
         raise InputError(
             f"{cell_name(path)} is the text {quote(value)}, where a list of labels was expected",
             path=path,
-            fix=f"write [{quote(words, marks='')}]",
+            fix=f"write {_listed(value)}",
         )
     if not isinstance(value, list) or not value:
         raise InputError(
@@ -34,6 +43,20 @@ def labels(value: Tree, path: Path) -> tuple[str, ...]:
             fix="write [the, cat, sat]",
         )
     return tuple(_label(item, (*path, index)) for index, item in enumerate(value))
+
+
+def _listed(text: str) -> str:
+    """Write as a list what somebody wrote as text: parted at commas of any script, or else at blanks."""
+    bracketed = _BRACKETS.fullmatch(text)
+    inside = bracketed[1] if bracketed else text
+    parts = re.split(_COMMA, inside) if re.search(_COMMA, inside) else inside.split()
+    words = [each.strip().strip("\"'") for each in parts if each.strip()]
+    written = f"[{', '.join(each if _PLAIN.fullmatch(each) else _in_quotes(each) for each in words)}]"
+    return written if words and len(written) <= _LONG else "a list: [the, cat, sat]"
+
+
+def _in_quotes(label: str) -> str:
+    return json.dumps(label, ensure_ascii=False)
 
 
 def _label(value: Tree, path: Path) -> str:

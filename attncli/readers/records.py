@@ -11,7 +11,7 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Kind, Mask, Variant, keys
 from attncli.readers.arrays import number_array
 from attncli.readers.plain_mask import plain_mask
-from attncli.readers.scalars import check_names, choice, found
+from attncli.readers.scalars import check_names, choice, found, means_none, nearest
 from attncli.readers.tree import Plain, Tree
 from attncli.readers.values import PLAIN, Parser, Slot
 
@@ -52,14 +52,23 @@ def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
     if isinstance(value, Plain) and not value:
         value = {}
     if not isinstance(value, dict):
-        first, *others = keys(declaration)
         raise InputError(
             f"{cell_name(slot.path)} is {found(value)}, where a mapping was expected",
             path=slot.path,
-            context=f"its keys: {', '.join(key.name for key in (first, *others))}",
-            fix=f"write {slot.path[-1]}: {{{first.name}: {first.choices[0] if first.choices else '…'}}}",
+            context=f"its keys: {', '.join(key.name for key in keys(declaration))}",
+            fix=_mapping_instead(value, slot, declaration),
         )
     return declaration(**parse_mapping(value, declaration, slot.path, slot.folder))
+
+
+def _mapping_instead(value: Tree, slot: Slot, declaration: type) -> str:
+    """Say what to write in place of one word: what was meant, where that is clear, and else every choice."""
+    if slot.key.kind is Kind.RECORD and means_none(value):
+        return f"leave {slot.key.name} out"
+    first, *_ = keys(declaration)
+    meant = nearest(value, first.choices) if isinstance(value, str) else None
+    words = (meant,) if meant else first.choices or ("…",)
+    return f"write {slot.path[-1]}: " + " or ".join(f"{{{first.name}: {word}}}" for word in words)
 
 
 def _variant(value: Tree, slot: Slot) -> Any:

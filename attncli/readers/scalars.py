@@ -20,6 +20,7 @@ __all__ = [
     "found",
     "integer",
     "integers",
+    "means_none",
     "nearest",
     "real",
     "unknown_name",
@@ -28,6 +29,7 @@ __all__ = [
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _LARGEST = 10**18
 _MANY = 24  # names; more of them are not listed in a message
+_NOTHING = {"", "none", "null", "~", "false", "no", "off"}
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -41,6 +43,13 @@ def found(value: Tree) -> str:
         return "a list" if isinstance(value, list) else "a mapping"
     odd = odd_characters(str(value))
     return quote(str(value)) + (f" ({odd})" if odd else "")
+
+
+def means_none(value: Tree) -> bool:
+    """Tell whether somebody most likely wrote a value to say that there is nothing of the kind."""
+    if isinstance(value, str):
+        return value.strip().lower() in _NOTHING
+    return value is None or value is False
 
 
 def real(value: Tree, path: Path) -> float:

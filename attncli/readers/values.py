@@ -23,6 +23,7 @@ from attncli.readers.scalars import (
     found,
     integer,
     integers,
+    means_none,
     nearest,
     real,
     unknown_name,
@@ -140,7 +141,7 @@ def _number_or_choice(value: Tree, slot: Slot) -> float | str:
         return _number(value, slot)
     except InputError as error:
         near = nearest(value, choices) if isinstance(value, str) else None
-        if "none" in choices and str(value).strip().lower() in {"false", "off", "no", "null", "~"}:
+        if "none" in choices and means_none(value):
             near = "none"
         error.context = f"a number, or one of: {', '.join(choices)}"
         error.fix = f"did you mean {near}?" if near else error.fix

@@ -75,7 +75,7 @@ def rotation(draft: Draft, begin: str) -> None:
             path=("rope",),
             context="half pairs number i with i + dim/2 (Llama in Hugging Face), interleaved 2i with 2i + 1 "
             "(the paper, Meta's Llama, GPT-J)",
-            fix="rope: {pairing: half}, or interleaved",
+            fix="rope: {pairing: half} or {pairing: interleaved}",
         )
     pairs = _pairs(rope, draft.sizes["head_dim"])
     query, key = _positions(draft, rope)
@@ -92,12 +92,18 @@ def rotation(draft: Draft, begin: str) -> None:
 
 def _pairs(rope: Rope, head_dim: int) -> int:
     """Find how many pairs are rotated."""
+    if head_dim < 2:  # noqa: PLR2004  (of a pair)
+        raise InputError(
+            "a head is 1 wide, and has no pair of numbers to rotate",
+            path=("rope",),
+            fix="leave rope out, or make heads at least 2 wide",
+        )
     dim = rope.dim or head_dim - head_dim % 2
     if rope.dim is None and head_dim % 2:
         raise InputError(
             f"a head is {head_dim} wide, and an odd number has no pairs",
             path=("rope",),
-            fix=f"rope: {{dim: {dim}}} rotates the first {dim}",
+            fix=f"rope: {{pairing: {rope.pairing}, dim: {dim}}} rotates the first {dim}",
         )
     if dim % 2 or dim > head_dim:
         raise InputError(

@@ -91,7 +91,12 @@ REFUSED = {
     "weight_layout: {W_Q: out}": "not one of its choices",
     "mask: causall": r"did you mean causal\?",
     "mask: true": "true.* is no mask",
-    "mask:": "is no mask",
+    "mask: yes": r"fix: write mask: causal$",
+    "mask:": r"is no mask[\s\S]*fix: write mask: none, or leave it out",
+    "mask: null": r"fix: write mask: none, or leave it out",
+    "mask: false": r"fix: write mask: none, or leave it out",
+    "rope: false": r"where a mapping was expected[\s\S]*fix: leave rope out",
+    "rope: none": r"fix: leave rope out",
     "mask: [[1, 0], [1, 1]]": r"mask: \{keep: …\} if 1[\s\S]*mask: \{drop: …\} if 1",
     "mask: [[0, -1e9], [0, 0]]": "mask: {additive: …}",
     "mask: [[true, 2]]": r"mask row 1, column 2 .*neither true nor false",
@@ -175,6 +180,27 @@ def test_refused(read: Read, text: str) -> None:
         read(text)
     assert caught.value.place is not None
     assert caught.value.place.line is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("我, 爱, 你", ["我", "爱", "你"]),
+        ("【我, 爱, 你】", ["我", "爱", "你"]),
+        ("我、爱、你", ["我", "爱", "你"]),
+        ("我，爱，你,", ["我", "爱", "你"]),
+        ("我 爱 你", ["我", "爱", "你"]),
+        ("New York, Paris", ["New York", "Paris"]),
+        ("'[CLS] #1 don''t a:'", ["[CLS]", "#1", "don't", "a:"]),
+        ("'[no, -, *a, &b]'", ["no", "-", "*a", "&b"]),
+    ],
+)
+def test_the_fix_for_labels_in_one_text_is_a_list_of_them(read: Read, text: str, meant: list[str]) -> None:
+    """Taken as it stands, the fix is read, and as the labels that were meant."""
+    with pytest.raises(InputError, match=r"where a list of labels was expected") as caught:
+        read(f"tokens: {text}")
+    written = caught.value.fix.removeprefix("write ")
+    assert read(f"tokens: {written}").tokens == tuple(meant)
 
 
 @pytest.mark.parametrize("text", READ)
