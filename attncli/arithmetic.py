@@ -6,6 +6,7 @@ A text in the `EXACT` style is Python: with ``exp``, ``tanh``, ``sqrt``, ``log``
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -81,7 +82,7 @@ class Style(Frozen, kw_only=True):
         number: Writes a number.
         signs: What stands for each of + − × and ÷, with its spaces.
         root: What stands for the square root.
-        most: So many terms of a sum or a maximum are written; the largest, where there are more.
+        most: So many terms of a sum or a maximum are written; the largest, where there are more, in their order.
         rest: Writes what the other terms come to, from its number and how many they are.
         gathered: Writes a function of many numbers, from its name and theirs.
     """
@@ -90,7 +91,7 @@ class Style(Frozen, kw_only=True):
     signs: dict[str, str]
     root: str = "√"
     most: int | None = None
-    rest: Callable[[str, int], str] = "{0} [{1} more]".format
+    rest: Callable[[str, int], str] = "{0} [the other {1}]".format
     gathered: Callable[[str, str], str] = "{0}({1})".format
 
 
@@ -220,9 +221,23 @@ def _gathered(node: Gather, style: Style) -> tuple[str, int]:
 
 
 def _shown(node: Gather, style: Style) -> tuple[list[Node], list[Node]]:
-    """Part the terms into those that are written and the others, the largest first where some are not."""
+    """Part the terms into those that are written, in their order, and the others.
+
+    Where not all are written the largest are, but for those that are no larger than any: they are masked,
+    or add nothing, and say no more one by one than together.
+    """
     terms = list(node.terms())
-    if style.most is None or len(terms) <= style.most:
+    sizes = [_size(term.value, node.how) for term in terms]
+    largest = sorted(range(len(terms)), key=lambda i: -sizes[i])[: style.most]
+    chosen = {i for i in largest if sizes[i] > min(sizes)} or {*largest}
+    if style.most is None or len(terms) <= max(style.most, len(chosen) + 1):
         return terms, []
-    terms.sort(key=lambda term: -term.value if node.how == "max" else -abs(term.value))
-    return terms[: style.most], terms[style.most :]
+    others = [term for i, term in enumerate(terms) if i not in chosen]
+    return [terms[i] for i in sorted(chosen)], others
+
+
+def _size(value: float, how: str) -> float:
+    """Say how much a term matters to what is gathered; a NaN decides everything."""
+    if math.isnan(value):
+        return math.inf
+    return value if how == "max" else abs(value)

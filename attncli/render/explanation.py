@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import Any
 
-from attncli.arithmetic import EXACT, Cell, Number, Style, asides, reads, write
-from attncli.exhibits import title_of
+from attncli.arithmetic import EXACT, Cell, Gather, Number, Style, asides, reads, write
+from attncli.exhibits import softmax_of, title_of
 from attncli.explain import Explanation, Share, Step
 from attncli.frozen import Frozen
 from attncli.headline import facts
@@ -118,10 +118,15 @@ class _Pen(Frozen):
             text = write(aside, self.style)
             if text not in seen:
                 seen.add(text)
-                yield (Span(self.style.number(aside.value), "faint"),), (Span(f"= {text}", "faint"),)
-        number = Span(self.style.number(step.value), bold=True)
-        how = (Span("="),) if isinstance(step.made, Number) else (Span(f"= {self._how(step)}"), Span("= "))
-        yield (Span(label(step.cell, self.terminal), bold=True),), (*how, number)
+                number, name = self.style.number(aside.value), _symbol(aside, step.record)
+                if name:
+                    how = Span(f"= {text}", "faint"), Span(f"= {number}", "faint")
+                    yield (Span(spell(name, self.terminal), "faint"),), how
+                else:
+                    yield (Span(number, "faint"),), (Span(f"= {text}", "faint"),)
+        result = Span(self.style.number(step.value), bold=True)
+        made = (Span("="),) if isinstance(step.made, Number) else (Span(f"= {self._how(step)}"), Span("= "))
+        yield (Span(label(step.cell, self.terminal), bold=True),), (*made, result)
         if step.cell == self.explanation.cell and self.explanation.share:
             yield (), self._share(step.value, self.explanation.share)
 
@@ -139,6 +144,14 @@ class _Pen(Frozen):
         if isinstance(step.made, Cell):
             return label(self.explanation.spell(step.made), self.terminal)
         return write(step.made, self.style)
+
+
+def _symbol(aside: Gather, record: Record) -> str:
+    """Name what softmax gathers on the way as the sheet does, whose Σexp has the sink in it."""
+    scores, sink = softmax_of(record)
+    if aside.how == "max":
+        return "m"
+    return "Σexp" if aside.how == "sum" and scores and not sink else ""
 
 
 def _items(name: Line, rest: Line, widest: int) -> list[Line]:

@@ -144,9 +144,9 @@ cat.yaml  weights[sat,cat] = 0.1400    numpy · float64 · 3 tokens · d=2 · ca
    masked[sat,cat] = scaled[sat,cat] = 0.7071
 
  6  softmax  A = softmax(M)
-              2.121 = max(1.414, 0.7071, 2.121)
-              1.736 = exp(1.414 - 2.121) + exp(0.7071 - 2.121)
-                    + exp(2.121 - 2.121)
+                  m = max(1.414, 0.7071, 2.121) = 2.121
+               Σexp = exp(1.414 - 2.121) + exp(0.7071 - 2.121)
+                    + exp(2.121 - 2.121) = 1.736
    weights[sat,cat] = exp(0.7071 - 2.121) ÷ 1.736 = 0.1400
                     → 14.0 % of v(cat) = [0 0.1400]
 """
@@ -200,17 +200,60 @@ def test_a_long_value_shows_its_ends() -> None:
 def test_long_products_show_the_largest_and_the_sum_of_the_rest() -> None:
     """Six products stand for 40, and what the other 34 add up to is printed."""
     result = compute(drawn(3, 40))
-    line = next(each for each in text(result, "scores[2,1]", 1).splitlines() if "[34 more]" in each)
-    terms = line.split("=")[1].replace("[34 more]", "").replace("×", "*")
+    line = next(each for each in text(result, "scores[2,1]", 1).splitlines() if "[the other 34]" in each)
+    terms = line.split("=")[1].replace("[the other 34]", "").replace("×", "*")
     assert terms.count("*") == 6
     queries, keys = result["Q"].array, result["K"].array
     assert queries is not None
     assert keys is not None
-    products = np.sort(np.abs(queries[2] * keys[1]))[::-1]
+    products = np.abs(queries[2] * keys[1])
+    in_order = np.sort(np.argsort(products)[-6:])
     assert [abs(calculated(each)) for each in re.findall(r"\S+\*\S+", terms)] == pytest.approx(
-        products[:6], rel=2e-3
+        products[in_order], rel=2e-3
     )
     assert calculated(terms) == pytest.approx(queries[2] @ keys[1], abs=0.05)
+
+
+def eight(**keys: Any) -> Result:
+    """Eight tokens whose scores are those of their keys, whatever the query."""
+    scores = np.array([0.5, 3.5, 1.5, 2.5, 0.25, 4.5, 0.75, 1.25])
+    return compute(Problem(Q=np.ones((8, 1)), K=scores[:, None], scale="none", **keys))
+
+
+def test_terms_stand_in_the_order_of_their_keys_and_masked_ones_together() -> None:
+    """Query 3 of 8 sees four keys: each once and in order, and the other four as the one thing they are."""
+    written = text(eight(mask=CAUSAL), "weights[3,2]", 1)
+    assert " m = max(0.5000, 3.500, 1.500, 2.500, -inf [the other 4]) = 3.500\n" in written
+    seen = " + ".join(f"exp({z} - 3.500)" for z in ("0.5000", "3.500", "1.500", "2.500"))
+    total = sum(math.exp(z - 3.5) for z in (0.5, 3.5, 1.5, 2.5))
+    assert f" Σexp = {seen} + 0 [the other 4] = {total:.3f}\n" in written
+
+
+def test_of_many_terms_the_largest_stand_in_their_order() -> None:
+    """Six of eight, and what the other two come to: the larger of them, and their sum."""
+    written = text(eight(), "weights[3,2]", 1)
+    assert " m = max(3.500, 1.500, 2.500, 4.500, 0.7500, 1.250, 0.5000 [the other 2]) = 4.500\n" in written
+    rest = math.exp(0.5 - 4.5) + math.exp(0.25 - 4.5)
+    assert re.search(rf"exp\(1.250 - 4.500\) \+ {rest:.5f} \[the other 2\] = ", written)
+
+
+def test_a_single_term_too_many_is_written() -> None:
+    """Of seven keys each has a term: what stands for one of them would take as much room."""
+    scores = np.arange(7.0)
+    written = text(compute(Problem(scores=scores[None], scale="none")), "weights[0,2]", 1)
+    assert " m = max(0, 1, 2, 3, 4, 5, 6) = 6\n" in written
+
+
+def test_equal_terms_are_written_as_far_as_there_is_room() -> None:
+    written = text(compute(Problem(scores=np.ones((1, 9)), scale="none")), "weights[0,2]", 1)
+    assert " m = max(1, 1, 1, 1, 1, 1, 1 [the other 3]) = 1\n" in written
+
+
+def test_a_sum_with_a_sink_beside_it_has_no_name() -> None:
+    """Σexp of the sheet has the sink's part in it; the maximum that is taken away is m all the same."""
+    written = text(eight(sink=1.0), "weights[3,2]", 1)
+    assert " m = max(" in written
+    assert "Σexp = " not in written
 
 
 def test_rows_with_much_in_common_are_explained_at_once() -> None:
