@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,11 +16,14 @@ from attncli.errors import InputError
 from attncli.explain import explain
 from attncli.problem import Kind, Problem, Source, keys
 from attncli.readers.keys import to_problem
+from attncli.readers.scalars import nearest
 from attncli.render.explanation import explanation_text, style
 from attncli.render.svg import render_svg
 from attncli.render.table import render_table
 from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import View
+from attncli.text import quote
+from attncli.trace import Record
 
 __all__ = ["Attention", "attend", "load"]
 
@@ -30,6 +33,22 @@ _TEXT = Terminal(width=100, interactive=False)
 
 class Attention(Result):
     """A result that shows itself: as text at a prompt, and as a picture in a notebook."""
+
+    def __getitem__(self, stage: str) -> Record:
+        """Return the record of a stage by its name.
+
+        Raises:
+            InputError: The problem has no such stage.
+        """
+        names = [record.stage.name for record in self.records]
+        if stage not in names:
+            near = nearest(stage, names)
+            raise InputError(
+                f"this problem has no stage {quote(stage)}",
+                context=f"stages: {', '.join(names)}",
+                fix=f"did you mean {near}?" if near else "take one of them",
+            )
+        return super().__getitem__(stage)
 
     def __repr__(self) -> str:
         """Return the sheet as `attn compute` prints it."""
@@ -45,9 +64,9 @@ class Attention(Result):
 
         Args:
             width: Cells in a line.
-            **view: What to see of it, as in `View`: ``stages=("weights",)``, ``head=1``, ``full=True``.
+            **view: What to see of it, as in `View`: ``stages="weights"``, ``head=1``, ``full=True``.
         """
-        return render_table(make_sheet(self, View(**view)), replace(_TEXT, width=width)).rstrip("\n")
+        return render_table(make_sheet(self, _view(view)), replace(_TEXT, width=width)).rstrip("\n")
 
     def svg(self, *, theme: str = "light", **view: Any) -> str:
         """Draw the sheet.
@@ -57,7 +76,7 @@ class Attention(Result):
             **view: As in `text`.
         """
         page: Any = {"theme": theme, "width": PAGE}
-        return "".join(render_svg(make_sheet(self, View(**view)), replace(_TEXT, **page)))
+        return "".join(render_svg(make_sheet(self, _view(view)), replace(_TEXT, **page)))
 
     def explain(self, cell: str, *, depth: int | None = None) -> str:
         """Write the arithmetic of one cell, such as ``weights[2,1]``, back to what was given.
@@ -72,7 +91,7 @@ class Attention(Result):
         """Return what a stage returned.
 
         Raises:
-            KeyError: The problem has no such stage.
+            InputError: The problem has no such stage.
         """
         array = self[stage].array
         assert array is not None, "every stage is kept"
@@ -92,29 +111,52 @@ def load(name: str | pathlib.Path) -> Problem:
 
 
 def attend(
-    problem: Problem | None = None, *, backend: str | None = None, device: str = "auto", **given: Any
+    problem: Problem | str | pathlib.Path | None = None,
+    *,
+    backend: str | None = None,
+    device: str = "auto",
+    **given: Any,
 ) -> Attention:
     """Compute every stage of attention.
 
     Args:
-        problem: What to compute; None starts from nothing.
+        problem: What to compute, or the file that says it; None starts from nothing.
         backend: Name of the array library; None is NumPy, or torch when the device is no CPU.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:1`` or ``mps``.
         **given: Keys of the problem file, which replace what the problem says: arrays as NumPy
-            arrays or nested lists, everything else as YAML would have it: ``mask="causal"``.
+            arrays, tensors or nested lists, everything else as YAML would have it: ``mask="causal"``.
+            What is None is not given.
 
     Raises:
         InputError: The problem cannot be computed as it is written.
         UnavailableError: The backend or device is not here, or memory would not suffice.
     """
-    whole = _problem(problem, given)
+    whole = _problem(_base(problem), {name: value for name, value in given.items() if value is not None})
     with readers.located(whole.origin):
         result = compute(whole, backend=backend, device=device)
     return Attention(**{each.name: getattr(result, each.name) for each in fields(Result)})
 
 
+def _view(options: Mapping[str, Any]) -> View:
+    """Read what to see; one stage, or several with commas between, may be one text."""
+    lists = {name: options[name] for name in ("stages", "blank") if isinstance(options.get(name), str)}
+    names = {name: tuple(map(str.strip, text.split(","))) for name, text in lists.items()}
+    return View(**{**options, **names})
+
+
+def _base(problem: object) -> Problem | None:
+    if isinstance(problem, (str, pathlib.Path)):
+        return load(problem)
+    if problem is None or isinstance(problem, Problem):
+        return problem
+    raise InputError(
+        f"attend was given a value of type {type(problem).__name__}, where a problem or a file was expected",
+        fix="name what it is, such as attend(X=…), or attend(Q=…, K=…, V=…)",
+    )
+
+
 def _problem(base: Problem | None, given: Mapping[str, Any]) -> Problem:
-    arrays = {name: np.asarray(value) for name, value in given.items() if _is_array(name, value)}
+    arrays = {name: _array(value) for name, value in given.items() if _is_array(name, value)}
     for name, array in arrays.items():
         if array.dtype.kind not in "fiub" or not array.size or array.ndim not in range(1, 5):
             raise InputError(
@@ -135,12 +177,32 @@ def _is_array(name: str, value: object) -> bool:
     return name in _ARRAYS and not isinstance(value, (str, Mapping, Sequence))
 
 
+def _array(value: Any) -> np.ndarray:
+    """Take an array of any library; NumPy has no bfloat16, and knows no gradients."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
+    array = np.asarray(value)
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+
+
+def _precision(value: Any) -> str:
+    """Name a precision of NumPy, JAX or torch; empty where a value is none."""
+    if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
+        return str(value).removeprefix("torch.")
+    if isinstance(value, (type, np.dtype)) or (callable(value) and hasattr(value, "dtype")):
+        return str(np.dtype(value).name)
+    return ""
+
+
 def _tree(value: Any) -> Any:
     """Write a value as a file's parser would hand it over."""
+    if precision := _precision(value):
+        return precision
     if isinstance(value, Mapping):
         return {str(name): _tree(each) for name, each in value.items()}
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
     if hasattr(value, "tolist"):
         return value.tolist()
-    return [_tree(each) for each in value]
+    return [_tree(each) for each in value] if isinstance(value, Iterable) else str(value)

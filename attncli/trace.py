@@ -54,6 +54,10 @@ class Record(Frozen):
     formula: str
     details: Mapping[str, Array]
 
+    def __repr__(self) -> str:
+        size = "×".join(map(str, self.shape))
+        return f"<{self.stage.name} [{size}] {'not kept' if self.array is None else self.array.dtype}>"
+
 
 Caller: TypeAlias = Callable[..., Value]
 """What calls stages: a `Trace`, or `untraced`."""

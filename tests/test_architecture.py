@@ -67,9 +67,9 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "python": "render readers blocks explain sheet compute problem errors",
+    "python": "render readers blocks explain sheet compute problem trace errors text",
     # the command line
-    "options": "render compute sheet backends core trace problem errors text",
+    "options": "describe render compute sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text version",
     "progress": "",

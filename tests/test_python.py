@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -89,6 +90,85 @@ def test_what_cannot_be_computed(given: dict[str, Any], message: str) -> None:
     """Bad input is an InputError that says what is wrong, as on the command line."""
     with pytest.raises(InputError, match=message):
         attend(**given)
+
+
+@pytest.mark.parametrize("problem", [np.eye(2), [[1.0, 0.0]]])
+def test_an_array_must_say_which_it_is(problem: Any) -> None:
+    """What has no name is neither a problem nor a file, and the fix shows how to name it."""
+    with pytest.raises(InputError, match=r"a problem or a file was expected\n  fix: name what it is, .*X=…"):
+        attend(problem)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_is_loaded(kind: Any) -> None:
+    name = ROOT / "configs" / "multi_head.yaml"
+    np.testing.assert_array_equal(attend(kind(name)).array("output"), attend(load(name)).array("output"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        (np.float32, "float32"),
+        (np.dtype("float16"), "float16"),
+        (float, "float64"),
+        ({"qk": np.float32, "softmax": "float32", "pv": np.dtype("float32")}, "float32"),
+    ],
+)
+def test_a_precision_may_be_a_dtype(dtype: Any, name: str) -> None:
+    """NumPy's types name the precision that the words of the problem file do."""
+    assert attend(X=np.eye(2), dtype=dtype).dtype == name
+
+
+@pytest.mark.parametrize("dtype", [np.int32, print])
+def test_a_dtype_that_is_no_precision(dtype: Any) -> None:
+    with pytest.raises(InputError, match=r"not one of its choices\n.*float64, float32, float16, bfloat16"):
+        attend(X=np.eye(2), dtype=dtype)
+
+
+def test_tensors_of_torch_are_arrays() -> None:
+    """Those that want gradients, and those of a precision that NumPy lacks, with torch's precisions."""
+    torch = pytest.importorskip("torch")
+    x = torch.tensor([[0.5, 1.0], [2.0, -1.0]])
+    wanted = attend(X=x.numpy(), mask={"additive": [[0, 1], [1, 0]]}, dtype="float32")
+    for tensor in (x.clone().requires_grad_(), torch.nn.Parameter(x.bfloat16()), x.half()):
+        made = attend(X=tensor, mask={"additive": torch.eye(2).flip(0).bfloat16()}, dtype=torch.float32)
+        np.testing.assert_array_equal(made.array("output"), wanted.array("output"))
+    assert attend(X=x, dtype=torch.bfloat16).dtype == "bfloat16"
+
+
+def test_arrays_of_bfloat16_are_taken() -> None:
+    """The type that JAX has is beyond NumPy, and each of its numbers is one of float32."""
+    types = pytest.importorskip("ml_dtypes")
+    x = np.array([[0.5, 1.0], [2.0, -1.0]])
+    made = attend(X=x.astype(types.bfloat16), dtype=types.bfloat16)
+    np.testing.assert_array_equal(made.array("output"), attend(X=x, dtype="bfloat16").array("output"))
+
+
+def test_what_is_none_is_not_given() -> None:
+    assert attend(X=np.eye(2), mask=None, W_Q=None).inputs.mask is None
+    assert attend(Problem(X=np.eye(2)), X=None).array("Q").shape == (2, 2)
+
+
+def test_one_stage_may_be_named_alone() -> None:
+    """A text names what a tuple of it does, with commas between as on the command line."""
+    result = attend(**CAT)
+    assert result.text(stages="weights") == result.text(stages=("weights",))
+    assert result.text(stages="scores, weights") == result.text(stages=("scores", "weights"))
+    assert result.svg(stages="weights") == result.svg(stages=("weights",))
+    assert result.text(blank="weights") == result.text(blank=("weights",))
+
+
+def test_a_stage_that_is_not_there() -> None:
+    """The message names the stages that there are, and the nearest."""
+    for ask in (attend(**CAT).array, attend(**CAT).__getitem__):
+        with pytest.raises(
+            InputError, match=r"no stage \"weight\"\n.*Q, K, V, .*\n  fix: did you mean weights\?"
+        ):
+            ask("weight")
+
+
+def test_a_record_is_short_at_a_prompt() -> None:
+    assert repr(attend(**CAT)["weights"]) == "<weights [3×3] float64>"
 
 
 def test_a_file_of_several_problems(tmp_path: Any) -> None:
