@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from attncli.errors import InputError
 from attncli.frozen import Frozen
+from attncli.meant import did_you_mean
 from attncli.text import quote, shown
 
 __all__ = ["Axes", "parse_cell", "spell_cell"]
@@ -57,7 +58,9 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
     name = found[1]
     if name not in arrays:
         raise InputError(
-            f"there is no stage or detail {quote(name)} here", context=f"there are {', '.join(arrays)}"
+            f"there is no stage or detail {quote(name)} here",
+            context=f"there are {', '.join(arrays)}",
+            fix=did_you_mean(name, arrays),
         )
     axes, parts = arrays[name], _split(found[2])
     if len(parts) != len(axes.names):

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from attncli.core.attention import ORDER
 from attncli.errors import InputError
+from attncli.meant import did_you_mean
 from attncli.problem import Key, Kind, Mask, Problem, keys
 from attncli.text import quote
 from attncli.trace import STAGES, Detail, Stage
@@ -21,7 +22,8 @@ def key_rows(name: str | None = None) -> list[Row]:
     """List the keys of the problem file in their order, each followed by the keys inside it.
 
     Args:
-        name: Only this key and those inside it: dotted, ``rope.base``, or its last part alone.
+        name: Only this key and those inside it: dotted, ``rope.base``, or its last part alone; a key is found
+            in other letters too, ``W_q``, with those that are spelled so.
 
     Returns:
         Rows with a dotted ``name``, as ``--set`` takes it; ``takes``, what a value looks like;
@@ -34,9 +36,11 @@ def key_rows(name: str | None = None) -> list[Row]:
     if name is None:
         return rows
     names = [row["name"] for row in rows]
-    meant = {each for each in names if each == name} or {each for each in names if _last(each) == name}
+    meant = {name} & {*names} or {
+        each for each in names if _last(each) == name or each.lower() == name.lower()
+    }
     if not meant:
-        raise _unknown("key", name, [*map(_last, names), *names])
+        raise _no_key(name, [*map(_last, names), *names])
     return [row for row in rows if any(f"{row['name']}.".startswith(f"{each}.") for each in meant)]
 
 
@@ -58,7 +62,9 @@ def stage_rows(name: str | None = None) -> list[Row]:
         known = [*STAGES, *(detail for stage in stages for detail in stage.details)]
         stages = [stage for stage in stages if name == stage.name or name in stage.details]
         if not stages:
-            raise _unknown("stage", name, known)
+            raise InputError(
+                f"there is no stage {quote(name)}", fix=did_you_mean(name, known, "see: attn stages")
+            )
     return [_stage_row(stage) for stage in stages]
 
 
@@ -109,12 +115,12 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _unknown(what: str, name: str, known: list[str]) -> InputError:
+def _no_key(name: str, known: list[str]) -> InputError:
     from attncli.readers.scalars import nearest  # noqa: PLC0415  (readers bring NumPy)
 
     near = nearest(name, known)
     return InputError(
-        f"there is no {what} {quote(name)}", fix=f"did you mean {near}?" if near else f"see: attn {what}s"
+        f"there is no key {quote(name)}", fix=f"did you mean {near}?" if near else "see: attn keys"
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from attncli.backends import BACKENDS
 from attncli.core.attention import ORDER
 from attncli.errors import InputError, Place
 from attncli.frozen import Frozen
+from attncli.meant import did_you_mean
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FINDINGS, FORMATS
 from attncli.render.colors import PALETTES, SCALES
@@ -126,13 +126,11 @@ class Engine(Frozen, kw_only=True):
 def no_stage(
     name: str, known: Sequence[str], there: str = "there is", option: str = "--stages"
 ) -> InputError:
-    """Make the error for a stage that is not among those that there are; sheets say softmax, or A."""
-    symbols = {STAGES[each].symbol: each for each in known if each in STAGES} | {"softmax": "weights"}
-    near = symbols.get(name) or next(iter(get_close_matches(name, known, 1)), None)
+    """Make the error for a stage that is not among those that there are."""
     return InputError(
         f"{there} no stage {quote(name)}",
         context=f"stages: {', '.join(known)}",
-        fix=f"did you mean {near}?" if near else "attn stages says what each is",
+        fix=did_you_mean(name, known, "attn stages says what each is"),
         place=Place(f"{option} {name}"),
     )
 

@@ -14,9 +14,9 @@ from attncli.blocks import make_sheet
 from attncli.compute import Result, compute
 from attncli.errors import InputError
 from attncli.explain import explain
+from attncli.meant import did_you_mean
 from attncli.problem import Kind, Problem, Source, keys
 from attncli.readers.keys import to_problem
-from attncli.readers.scalars import nearest
 from attncli.render.explanation import explanation_text, style
 from attncli.render.svg import render_svg
 from attncli.render.table import render_table
@@ -42,11 +42,10 @@ class Attention(Result):
         """
         names = [record.stage.name for record in self.records]
         if stage not in names:
-            near = nearest(stage, names)
             raise InputError(
                 f"this problem has no stage {quote(stage)}",
                 context=f"stages: {', '.join(names)}",
-                fix=f"did you mean {near}?" if near else "take one of them",
+                fix=did_you_mean(stage, names, "take one of them"),
             )
         return super().__getitem__(stage)
 

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "errors": "text",
     "stage": "",
     "trace": "stage",
+    "meant": "stage",
     "keys": "",
     "presets": "",
     "records": "keys",
@@ -41,7 +42,7 @@ MAY_IMPORT = {
     "draw": "errors",
     "drawn": "draw memory problem errors",
     "archive": "errors text",
-    "readers": "archive draw problem errors text",
+    "readers": "archive draw problem errors text meant",
     "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
     "sheet": "",
@@ -52,24 +53,24 @@ MAY_IMPORT = {
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
-    "cells": "errors text",
+    "cells": "errors text meant",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
     "matrices": "observe exhibits parts sheet compute core errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
-    "check": "compute core readers problem trace errors text",
+    "check": "compute core readers problem trace errors text meant",
     # the edge where text goes out
     "render": "archive blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
     # what attn says of itself
-    "describe": "core readers trace problem errors text",
+    "describe": "core readers trace problem errors text meant",
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "python": "render readers blocks explain sheet compute problem trace errors text",
+    "python": "render readers blocks explain sheet compute problem trace errors text meant",
     # the command line
-    "options": "describe render compute sheet backends core trace problem errors text",
+    "options": "describe render compute sheet backends core trace problem errors text meant",
     "deliver": "render sheet files streams terminal options compute errors text",
     "faults": "errors text version",
     "progress": "",

@@ -10,6 +10,7 @@ from attncli.check.printed import Numbers
 from attncli.compute import Result
 from attncli.errors import InputError, Path
 from attncli.frozen import Frozen
+from attncli.meant import did_you_mean
 from attncli.text import quote
 from attncli.trace import Record
 
@@ -75,6 +76,7 @@ class Figures:
                 f"this problem has no stage {quote(name)}",
                 path=path,
                 context=f"it has {', '.join(self._figures)}",
+                fix=did_you_mean(name, self._figures),
             )
         return self[name]
 

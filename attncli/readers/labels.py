@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from attncli.errors import InputError, Path, cell_name
@@ -56,6 +55,8 @@ def _listed(text: str) -> str:
 
 
 def _in_quotes(label: str) -> str:
+    import json  # noqa: PLC0415  (only errors need it)
+
     return json.dumps(label, ensure_ascii=False)
 
 

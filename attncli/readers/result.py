@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from attncli.archive import DOCUMENT
 from attncli.errors import InputError, Path, Place
 from attncli.frozen import Frozen
+from attncli.meant import ALIASES
 from attncli.problem import Problem, keys
 from attncli.readers import archived, json_tree, npy, npz, safetensors_file
 from attncli.readers.keys import check_version
@@ -20,48 +20,7 @@ from attncli.readers.nested import floats
 from attncli.readers.opening import decode, os_fault, read_bytes
 from attncli.text import quote
 
-__all__ = ["ALIASES", "Dump", "is_bare", "is_result", "read_result"]
-
-ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "q": ("Q_heads", "Q"),
-        "k": ("K_heads", "K"),
-        "v": ("V_heads", "V"),
-        "queries": ("Q_heads", "Q"),
-        "keys": ("K_heads", "K"),
-        "values": ("V_heads", "V"),
-        "rot_q": ("Q_rot",),
-        "rot_k": ("K_rot",),
-        "s": ("scores",),
-        "qk": ("scores",),
-        "qk_matmul_output": ("scores",),
-        "attn_scores": ("scores",),
-        "raw_scores": ("scores",),
-        "scaled_scores": ("scaled",),
-        "masked_scores": ("masked",),
-        "logits": ("masked", "biased", "softcapped", "scaled"),
-        "attn_logits": ("masked", "biased", "softcapped", "scaled"),
-        "a": ("weights",),
-        "p": ("weights",),
-        "attn": ("weights",),
-        "pattern": ("weights",),
-        "probs": ("weights",),
-        "attn_probs": ("weights",),
-        "attn_weights": ("weights",),
-        "attention": ("weights",),
-        "attention_weights": ("weights",),
-        "z": ("head_output",),
-        "heads": ("head_output",),
-        "o": ("output",),
-        "y": ("output",),
-        "out": ("output",),
-        "attn_out": ("output",),
-        "attn_output": ("output",),
-        "attention_output": ("output",),
-        "context_vectors": ("output",),
-    }
-)
-"""What other programs call a stage, in lower case; of several stages, the first that the problem has."""
+__all__ = ["Dump", "is_bare", "is_result", "read_result"]
 
 _PRECISIONS = ("float64", "float32", "float16", "bfloat16")
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from attncli.check.compare import Comparison, Side, check_result, compared, least
 from attncli.check.differ import check_diff, computed
 from attncli.errors import InputError
+from attncli.meant import ALIASES
 from attncli.problem import Mask, Problem
-from attncli.readers.result import ALIASES, is_result, read_result
+from attncli.readers.result import is_result, read_result
 from attncli.trace import STAGES
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "attncli[torch]"')

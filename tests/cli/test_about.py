@@ -82,6 +82,8 @@ def test_a_name_picks_a_key_and_what_is_inside(attn: Attn) -> None:
     assert names("offset") == ["position_encoding.sinusoidal.offset", "rope.offset", "mask.offset"]
     assert names("X") == ["X"]
     assert names("keep") == ["mask.keep", "dropout.keep"]
+    assert names("W_q") == ["W_Q", "score.additive.W_q"]
+    assert names("w_o") == ["W_O"]
 
 
 def test_a_detail_picks_its_stage(attn: Attn) -> None:
@@ -98,6 +100,8 @@ def test_a_detail_picks_its_stage(attn: Attn) -> None:
         ("keys zzzzzz", "see: attn keys"),
         ("stages weigths", "did you mean weights"),
         ("stages entropie", "did you mean entropy"),
+        ("stages A", "did you mean weights"),
+        ("stages softmax", "did you mean weights"),
         ("stages zzzzzz", "see: attn stages"),
     ],
 )

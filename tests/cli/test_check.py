@@ -86,6 +86,8 @@ def test_no_expected_values_is_an_error(attn: Attn) -> None:
     ("expected", "message"),
     [
         ("{foo: [[1, 2]]}", 'this problem has no stage "foo"'),
+        ("{A: [[1, 2]]}", "fix: did you mean weights?"),
+        ("{attn_weights: [[1, 2]]}", "fix: did you mean weights?"),
         ("{weights: [[1, 2]]}", "expected.weights is 1×2, but weights is 2×2"),
         ("{'weights[5]': [1, 2]}", 'expected has "weights[5]", but weights is 2×2'),
         ("{'weights[a]': [1, 2]}", '"weights[a]" is no part of a stage'),
