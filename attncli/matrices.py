@@ -17,6 +17,7 @@ from attncli.observe import kept_pairs
 from attncli.parts import Part, Parts
 from attncli.sheet import Kind, Matrix, Mixture, Numbers, Side, View
 from attncli.text import quote
+from attncli.trace import STAGES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -197,7 +198,10 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
             raise InputError(
                 f"there is no stage {quote(name)} to show", context=f"stages: {', '.join(known)}"
             )
-    return [exhibit for exhibit in everything if wanted is None or exhibit.name in wanted]
+    if wanted is None:
+        return list(everything)
+    details = {detail for name in wanted if name in STAGES for detail in STAGES[name].details}
+    return [exhibit for exhibit in everything if exhibit.name in {*wanted, *details}]
 
 
 def _once(shown: list[Exhibit], blank: tuple[str, ...]) -> list[Exhibit]:

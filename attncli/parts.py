@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 
 from attncli.compute import Result
 from attncli.errors import InputError
+from attncli.exhibits import exhibits
 from attncli.frozen import Frozen
 from attncli.sheet import View
 
@@ -43,19 +45,15 @@ class Parts:
         self.batches = _chosen("batch item", self._all_batches, view.batch)
         self.heads = _chosen("head", self._all_heads, view.head)
         self.elided = ""
-        shown = len(self.batches) * (1 if view.mean_heads else len(self.heads))
+        axes = _axes(result, view)
+        many = {"batch": self.batches, "head": self.heads}
+        many = {name: some for name, some in many.items() if name in axes and len(some) > 1}
+        shown = prod(map(len, many.values()))
         if shown > MANY and not view.full:
-            self._show_first()
-
-    def _show_first(self) -> None:
-        hidden = len(self.batches) * len(self.heads) - 1
-        names, options = [], []
-        for name, some in (("batch", self.batches), ("head", self.heads)):
-            if len(some) > 1:
-                names.append(f"{name} {some[0]} of {len(some)}")
-                options.append(f"--{name} {some[1]}")
-        self.batches, self.heads = self.batches[:1], self.heads[:1]
-        self.elided = f"{' · '.join(names)} shown, {hidden} more hidden: {', '.join(options)} or --full"
+            self.batches, self.heads = self.batches[:1], self.heads[:1] if "head" in many else self.heads
+            names = " · ".join(f"{name} {some[0]} of {len(some)}" for name, some in many.items())
+            options = ", ".join(f"--{name} {some[1]}" for name, some in many.items())
+            self.elided = f"{names} shown, {shown - 1} more hidden: {options} or --full"
 
     def of(
         self, axes: tuple[str, ...], shape: tuple[int, ...], *, every_head: bool = False
@@ -86,6 +84,17 @@ class Parts:
         if p.kv_head_map == "tile":
             return head % p.num_kv_heads
         return head // (p.num_heads // p.num_kv_heads)
+
+
+def _axes(result: Result, view: View) -> set[str]:
+    """Name the axes along which there is more than one matrix of anything that is to be seen."""
+    wanted = (
+        each
+        for each in exhibits(result, detail=view.detail)
+        if view.stages is None or each.name in view.stages
+    )
+    axes = {axis for each in wanted for axis in each.axes}
+    return axes - {"head"} if view.mean_heads else axes
 
 
 def _chosen(what: str, there: range, wanted: int | None) -> tuple[int, ...]:

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     # what a result shows, before anything is text
     "sheet": "",
     "headline": "compute core",
-    "parts": "compute sheet errors",
+    "parts": "compute exhibits sheet errors",
     "exhibits": "compute sheet core trace",
     "selfcheck": "compute observe pieces sheet trace",
     # how a single number came about
@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "provenance": "arithmetic",
     "cells": "errors text meant",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
-    "matrices": "observe exhibits parts sheet compute core errors text",
+    "matrices": "observe exhibits parts sheet compute core trace errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text meant",
     # the edge where text goes out

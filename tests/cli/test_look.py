@@ -110,3 +110,43 @@ def test_pictures_are_as_wide_as_a_page_or_as_asked(attn: Attn) -> None:
     assert wide[0] > PAGE * 8 + 32 >= page[0] > 60 * 8 + 32 >= narrow[0]
     assert wide[1] < page[1] < narrow[1]
     assert page == size("--width", str(PAGE))
+
+
+def test_details_of_one_stage(attn: Attn) -> None:
+    """With --detail the exponentials stand beside the weights alone too, and nowhere without these."""
+    detailed = ("compute", "cat.yaml", "--detail", "--stages")
+    out = attn(*detailed, "weights").out
+    whole = attn("compute", "cat.yaml", "--detail").out
+    exponentials = re.compile(r"e = exp\(Z - m\).*\n.*\n.*\n +the  (\d\.\d+)  (\d\.\d+)")
+    alone, among = exponentials.search(out), exponentials.search(whole)
+    assert alone
+    assert among
+    assert alone.groups() == among.groups()
+    assert "exp(" not in attn(*detailed, "scores,output").out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--stages output", None),
+        ("--stages Q,output", None),
+        (
+            "--stages weights",
+            "batch 0 of 2 · head 0 of 4 shown, 7 more hidden: --batch 1, --head 1 or --full",
+        ),
+        ("--stages output,Q_heads --batch 1 --mean-heads", None),
+        (
+            "--set X.random.shape=[6,3,8] --stages output",
+            "batch 0 of 6 shown, 5 more hidden: --batch 1 or --full",
+        ),
+        (
+            "--set X.random.shape=[6,3,8] --stages weights --mean-heads",
+            "batch 0 of 6 shown, 5 more hidden: --batch 1 or --full",
+        ),
+    ],
+)
+def test_what_is_hidden_is_counted(attn: Attn, options: str, said: str | None) -> None:
+    """Only along the axes that the shown stages have: the output has a batch, and no heads."""
+    Path("b.yaml").write_text("X: {random: {shape: [2, 3, 8]}}\nnum_heads: 4\n")
+    out = attn("compute", "b.yaml", *options.split()).out
+    assert [line.strip() for line in out.splitlines() if "hidden" in line] == ([said] if said else [])
