@@ -39,9 +39,22 @@ def _usage(error: typer.TyperException) -> str:
     first, *rest = text.rstrip(".").splitlines() or ["bad usage"]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "attn"
+    if setting := _setting(error, context):
+        return f"no such option: {error.option_name}\n  fix: {setting}"  # type: ignore[attr-defined]
     return "\n".join(
         [_lowered(first), *(f"       {line.strip()}" for line in rest), f"  fix: {command} --help"]
     )
+
+
+def _setting(error: typer.TyperException, context: typer.Context | None) -> str:
+    """Say how to set what an option that there is not is a key of; empty where it is none."""
+    from attncli.problem import Problem, keys  # noqa: PLC0415  (only errors need it)
+
+    name = getattr(error, "option_name", "").lstrip("-").replace("-", "_")
+    options = [each for parameter in context.command.params for each in parameter.opts] if context else []
+    if "--set" not in options or name not in {key.name for key in keys(Problem)}:
+        return ""
+    return "--causal, or --set mask=…" if name == "mask" else f"--set {name}=…"
 
 
 def _memory(error: Exception) -> str:

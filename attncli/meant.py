@@ -64,10 +64,11 @@ def meant_stage(name: str, known: Collection[str]) -> str | None:
         One of those that are known; None where no such name is near.
     """
     symbols = _symbols()
-    for each in (*symbols.get(name, ()), *ALIASES.get(name.lower(), ())):
+    meant: list[str] = [*symbols.get(name, ()), *ALIASES.get(name.lower(), ())]
+    for each in meant:
         if each in known:
             return each
-    lowered = {each.lower(): each for each in known}
+    lowered: dict[str, str] = {each.lower(): each for each in known}
     near = get_close_matches(name.lower(), lowered, 1)
     return lowered[near[0]] if near else None
 
@@ -82,6 +83,7 @@ def _symbols() -> dict[str, list[str]]:
     """List the stages and details of each symbol."""
     found: dict[str, list[str]] = {}
     for stage in STAGES.values():
-        for each in (stage, *stage.details.values()):
-            found.setdefault(each.symbol, []).append(each.name)
+        found.setdefault(stage.symbol, []).append(stage.name)
+        for detail in stage.details.values():
+            found.setdefault(detail.symbol, []).append(detail.name)
     return found

@@ -7,7 +7,8 @@ and choices come from the keys of the problem file and from the tables of backen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +19,7 @@ from attncli.errors import InputError, Place
 from attncli.frozen import Frozen
 from attncli.meant import did_you_mean
 from attncli.problem import Kind, Mask, Problem, keys
-from attncli.render import FINDINGS, FORMATS
+from attncli.render import FINDINGS, FORMATS, Format
 from attncli.render.colors import PALETTES, SCALES
 from attncli.text import quote
 from attncli.trace import STAGES
@@ -49,14 +50,30 @@ COLORS = ("auto", "always", "never")
 THEMES = ("auto", "dark", "light")
 
 
-TOLD = ("table", "json")
+TOLD = {name: FORMATS[name] for name in ("table", "json")}
 """Forms of an explanation, of those that results have."""
 
 
-def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> Any:
-    """Declare an option that takes one of a table's words; a hint follows the refusal of another."""
+def one_of(
+    option: str,
+    choices: Collection[str],
+    text: str,
+    hint: str = "",
+    *,
+    also: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
+    """Declare an option that takes one of a table's words.
+
+    Args:
+        option: The option.
+        choices: The words.
+        text: What help says.
+        hint: What follows the refusal of another word.
+        also: Other words, each with the one that it stands for.
+    """
 
     def check(value: str | None) -> str | None:
+        value = also.get(value, value) if value else value
         if value is not None and value not in choices:
             raise typer.BadParameter(f"{quote(value)} is none of {', '.join(choices)}{hint}")
         return value
@@ -64,6 +81,12 @@ def one_of(option: str, choices: Collection[str], text: str, hint: str = "") -> 
     return typer.Option(
         option, metavar="|".join(choices), callback=check, autocompletion=lambda: list(choices), help=text
     )
+
+
+def _form(formats: Mapping[str, Format], text: str) -> Any:
+    """Declare --format, which takes the ends of file names too."""
+    ends = {end.removeprefix("."): name for name, each in formats.items() for end in each.suffixes}
+    return one_of("--format", formats, f"{text}  [default: by -o, or table]", also=ends)
 
 
 def _complete_names(given: str) -> list[str]:
@@ -263,9 +286,7 @@ def _span(option: str, text: str | None) -> tuple[int, int] | None:
 class Output(Frozen, kw_only=True):
     """In which form the result goes where."""
 
-    format: Annotated[
-        str | None, one_of("--format", FORMATS, "Form of the result.  [default: by -o, or table]")
-    ] = None
+    format: Annotated[str | None, _form(FORMATS, "Form of the result.")] = None
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False
     output: Annotated[
         str | None,
@@ -301,14 +322,10 @@ class Output(Frozen, kw_only=True):
 class Findings(Output, kw_only=True):
     """In which form what a comparison found goes where."""
 
-    format: Annotated[
-        str | None, one_of("--format", FINDINGS, "Form of what was found.  [default: by -o, or table]")
-    ] = None
+    format: Annotated[str | None, _form(FINDINGS, "Form of what was found.")] = None
 
 
 class Told(Output, kw_only=True):
     """In which form an explanation goes where."""
 
-    format: Annotated[
-        str | None, one_of("--format", TOLD, "Form of the explanation.  [default: by -o, or table]")
-    ] = None
+    format: Annotated[str | None, _form(TOLD, "Form of the explanation.")] = None

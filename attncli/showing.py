@@ -36,7 +36,7 @@ def explain(
     from attncli.readers import load, located  # noqa: PLC0415
     from attncli.render.explanation import explanation_json, explanation_text, style  # noqa: PLC0415
 
-    delivery = Delivery(output, [file], formats={name: FORMATS[name] for name in TOLD})
+    delivery = Delivery(output, [file], formats=TOLD)
     problems = load(file, settings.strings())
     delivery.spare(name for problem in problems for name in problem.origin.files)
     if len(problems) != 1:

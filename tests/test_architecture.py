@@ -72,7 +72,7 @@ MAY_IMPORT = {
     # the command line
     "options": "describe render compute sheet backends core trace problem errors text meant",
     "deliver": "render sheet files streams terminal options compute errors text",
-    "faults": "errors text version",
+    "faults": "problem errors text version",
     "progress": "",
     "checking": "check progress stored readers problem trace errors text",
     "command": "text",

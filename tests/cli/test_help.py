@@ -148,6 +148,36 @@ def test_completion_knows_the_options(sh: Shell, shell: str) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("compute cat.yaml --mask causal", "--causal, or --set mask=…"),
+        ("explain cat.yaml output[0,0] --num-heads 2", "--set num_heads=…"),
+        ("random --seq 3 --dim 4 --rope", "--set rope=…"),
+        ("compute cat.yaml --colour", "attn compute --help"),
+        ("show cat.json --mask", "attn show --help"),
+    ],
+)
+def test_a_key_that_is_taken_for_an_option(attn: Attn, line: str, fix: str) -> None:
+    """Where keys of the problem can be set, the fix says how; elsewhere help is all there is."""
+    done = attn(*line.split())
+    assert (done.status, done.out) == (2, "")
+    assert re.fullmatch(rf"error: no such option: --\S+( \(.*\))?\n  fix: {re.escape(fix)}\n", done.err)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_goes_by_the_ends_of_its_files_too(attn: Attn, name: str) -> None:
+    """What -o x.md writes, --format md does."""
+    if name == "png":
+        pytest.importorskip("resvg_py")
+    line = ("compute", "cat.yaml", "--stages", "output", "-q", "-o", "made", "--format")
+    assert attn(*line, name).status == 0
+    wanted = Path("made").read_bytes()
+    for end in FORMATS[name].suffixes:
+        assert attn(*line, end.removeprefix(".")).status == 0
+        assert Path("made").read_bytes() == wanted
+
+
 def completions() -> dict[tuple[str, str], list[str]]:
     """Ask every declared parameter of every command for what completes nothing yet."""
     made = {name: Later(name, room, "").made() for room, names in ROOMS.items() for name in names}
