@@ -72,6 +72,8 @@ class Exhibit(Frozen, kw_only=True):
         array: The numbers.
         details: Numbers that belong to it.
         nothing: What a masked cell holds.
+        shape: The shape that it was given in, where one array serves all heads, or is a row; empty
+            where that is its own.
     """
 
     title: str
@@ -82,6 +84,7 @@ class Exhibit(Frozen, kw_only=True):
     array: Numbers
     details: Mapping[str, Numbers] = field(default_factory=dict)
     nothing: float = -math.inf
+    shape: tuple[int, ...] = ()
 
     @property
     def given(self) -> bool:
@@ -157,7 +160,14 @@ def _given(
     value: Value, array: Numbers, axes: tuple[str, ...], *, title: str = "given", name: str = ""
 ) -> Exhibit:
     named = name if name in STAGES else value.symbol
-    return Exhibit(title=title, name=named, symbol=value.symbol, axes=axes[-array.ndim :], array=array)
+    return Exhibit(
+        title=title,
+        name=named,
+        symbol=value.symbol,
+        axes=axes[-array.ndim :],
+        array=array,
+        shape=value.array.shape,
+    )
 
 
 def _computed(record: Record, array: Numbers) -> Exhibit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,8 +92,12 @@ class Explanation(Frozen, kw_only=True):
 
     def spell(self, cell: Cell) -> str:
         """Name a cell that a step reads."""
-        axes = _arrays(self.result).get(cell.name, Axes(tuple(map(str, cell.index)), (), {}))
+        axes = self._axes.get(cell.name, Axes(tuple(map(str, cell.index)), (), {}))
         return spell_cell(cell.name, cell.index, axes)
+
+    @cached_property
+    def _axes(self) -> dict[str, Axes]:
+        return _arrays(self.result)
 
 
 def explain(result: Result, cell: str, style: Style, depth: int | None = None) -> Explanation:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from xml.sax.saxutils import escape
 
+from attncli.cells import spell_cell, stand
 from attncli.render.box import Box, indent, stacked
 from attncli.render.colors import RGB, ink
 from attncli.render.ink import ROLES, Line, Place, Span, cells
@@ -128,20 +129,21 @@ def _word(text: str, x: int, y: int, span: Span) -> str:
 
 
 def _title(place: Place) -> str:
-    """Name a number, or the square that it stands for, to whoever points at it."""
-    matrix, number = place.matrix, place.number + 0.0
-    if place.side == 1:
-        row = matrix.rows[place.row] if matrix.rows else str(matrix.first_row + place.row)
-        column = matrix.columns[place.column] if matrix.columns else str(matrix.first_column + place.column)
-        return f"<title>{_text(f'{matrix.name}[{row},{column}] = {number!r}')}</title>"
-    rows = _span(matrix.first_row, place.row, place.side, matrix.array.shape[0])
-    columns = _span(matrix.first_column, place.column, place.side, matrix.array.shape[1])
-    what = "max" if matrix.kind is Kind.WEIGHTS else "furthest from 0"
-    return f"<title>{what} of {matrix.name}[{rows},{columns}] = {number!r}</title>"
+    """Name a number, or the square that it stands for, as `attn explain` does."""
+    matrix = place.matrix
+    rows = _positions(matrix.first_row, place.row, place.side, matrix.array.shape[0])
+    columns = _positions(matrix.first_column, place.column, place.side, matrix.array.shape[1])
+    index = stand((*matrix.lead, rows, columns), matrix.axes.shape)
+    what = ("max of ", "furthest from 0 of ")[matrix.kind is not Kind.WEIGHTS] if place.side > 1 else ""
+    what += "mean of " if any(isinstance(each, range) for each in matrix.lead) else ""
+    cell = spell_cell(matrix.name, index, matrix.axes)
+    return f"<title>{_text(f'{what}{cell} = {place.number + 0.0!r}')}</title>"
 
 
-def _span(first: int, start: int, side: int, count: int) -> str:
-    return f"{first + start}:{first + min(start + side, count)}"
+def _positions(first: int, start: int, side: int, count: int) -> int | range:
+    if side == 1:
+        return first + start
+    return range(first + start, first + min(start + side, count))
 
 
 def _rectangle(corner: tuple[int, int], size: tuple[int, int], look: str, inside: str = "") -> str:
