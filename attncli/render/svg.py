@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -36,8 +37,8 @@ _PAPER = {"light": ("#ffffff", "#1f2328"), "dark": ("#16181d", "#e6e8eb")}
 _HALVES = (0, _LINE // 2)
 """Where in a line its upper and its lower half start."""
 
-_ALIKE = re.compile("2[02]*|[01]+(?: [01]+)*")
-"""Wide characters, or words of narrow ones, in the widths of a text; marks have none."""
+_ALIKE = re.compile("2[02]*|R[01R]*(?: R[01R]*)*|[01]+(?: [01]+)*")
+"""Wide characters, words written from right to left, or other words, in the kinds of a text's characters."""
 
 
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
@@ -113,9 +114,19 @@ def _words(span: Span, x: int, y: int) -> str:
 
 @lru_cache(maxsize=4096)  # many numbers are written alike
 def _parts(text: str) -> tuple[tuple[int, str], ...]:
-    """Part a text, with where each part starts, at two spaces and where wide characters begin or end."""
-    widths = "".join(" " if char == " " else str(cells(char)) for char in text)
-    return tuple((found.start(), text[found.start() : found.end()]) for found in _ALIKE.finditer(widths))
+    """Part a text, with where each part starts, at two spaces and where wide characters begin or end.
+
+    What is read from right to left is a part, too: beside it, numbers would change places with it.
+    """
+    kinds = "".join(map(_kind, text))
+    return tuple((found.start(), text[found.start() : found.end()]) for found in _ALIKE.finditer(kinds))
+
+
+def _kind(char: str) -> str:
+    """Tell in a letter how a character is set: a space, from the right, or its width; marks have none."""
+    if char == " ":
+        return char
+    return "R" if unicodedata.bidirectional(char) in {"R", "AL"} else str(cells(char))
 
 
 def _word(text: str, x: int, y: int, span: Span) -> str:

@@ -46,7 +46,9 @@ def titles(result: Result, **view: Any) -> list[str]:
 def test_a_title_can_be_given_to_explain(name: str) -> None:
     """A cell of each array, and twenty of all, are accepted, and are the number that the title says."""
     result = compute(CASES[name])
-    of_distance = result.inputs.by_distance is not None  # B is shown for each pair, and given for each distance
+    of_distance = (
+        result.inputs.by_distance is not None
+    )  # B is shown for each pair, and given for each distance
     found = [title for title in titles(result, full=True) if not (of_distance and title.startswith("B["))]
     one_of_each = {title.partition("[")[0]: title for title in found}
     assert {record.stage.name for record in result.records[-1:]} <= set(one_of_each)
