@@ -131,7 +131,7 @@ class Desk:
         whole = self._matrix(exhibit, heads[0])
         name = " · ".join(filter(None, (part.name, f"mean of {len(heads)} heads")))
         mean = exhibit.array[part.index].mean(axis=-3)
-        lead = (*part.index, range(len(heads)))
+        lead: tuple[int | range, ...] = (*part.index, range(len(heads)))
         return self._cut(exhibit, replace(whole, part=name, array=mean, lead=lead, hidden=masked, sides=()))
 
     def _cut(self, exhibit: Exhibit, matrix: Matrix) -> Matrix:

@@ -67,7 +67,8 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "python": "render readers blocks explain sheet compute problem errors",
+    "seen": "render sheet errors",
+    "python": "seen render readers explain compute problem errors",
     # the command line
     "options": "render compute sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",
