@@ -45,7 +45,8 @@ MAY_IMPORT = {
     "readers": "archive draw problem errors text meant",
     "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
-    "sheet": "",
+    "cells": "errors text meant",  # as they are named
+    "sheet": "cells",
     "headline": "compute core",
     "parts": "compute exhibits sheet errors",
     "exhibits": "compute sheet core trace",
@@ -53,13 +54,12 @@ MAY_IMPORT = {
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
-    "cells": "errors text meant",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
-    "matrices": "observe exhibits parts sheet compute core trace errors text",
+    "matrices": "cells observe exhibits parts sheet compute core trace errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text meant",
     # the edge where text goes out
-    "render": "archive blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
+    "render": "archive blocks cells check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -68,7 +68,8 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "python": "render readers blocks explain sheet compute problem trace errors text meant",
+    "seen": "render sheet errors",
+    "python": "seen render readers explain compute problem trace errors text meant",
     # the command line
     "options": "describe render compute sheet backends core trace problem errors text meant",
     "deliver": "render sheet files streams terminal options compute errors text",
