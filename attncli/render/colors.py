@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 __all__ = [
     "BLACK",
+    "BROKEN",
     "FAINTEST",
     "PALETTES",
     "RGB",
@@ -34,6 +35,8 @@ class RGB(NamedTuple):
 
 BLACK = RGB(0, 0, 0)
 WHITE = RGB(255, 255, 255)
+BROKEN = {"dark": RGB(255, 48, 48), "light": RGB(214, 0, 24)}
+"""A red that is on no ramp: for what is NaN or infinite, on each background."""
 
 Ramp = Sequence[tuple[float, RGB]]
 

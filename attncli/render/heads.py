@@ -58,7 +58,7 @@ def _alike(matrices: Sequence[Matrix], setting: Setting, *, named: bool) -> Box:
     most = min(LARGE, setting.width - _MARGIN)
     drawn = [draw(matrix, setting.limits[matrix.name], most) for matrix in matrices]
     boxes = (_captioned(picture, setting.terminal, named=named) for picture in drawn)
-    legend = _legend(matrices, drawn[0], setting)
+    legend = _legend(matrices, drawn, setting)
     return stacked([indent(legend, OUT), packed(boxes, setting.width, gap=_GAP)])
 
 
@@ -85,7 +85,7 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     )
     return stacked(
         [
-            _legend(matrices, drawn[0], setting, drawn[0].squares()),
+            _legend(matrices, drawn, setting, drawn[0].squares()),
             packed(boxes, setting.width, gap=_LITTLE_GAP),
         ]
     )
@@ -111,15 +111,18 @@ def _spread(matrix: Matrix) -> str:
     return f"H {bits.mean():.2f} bit"
 
 
-def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting, more: str = "") -> Box:
+def _legend(matrices: Sequence[Matrix], drawn: Sequence[Picture], setting: Setting, more: str = "") -> Box:
     """Show the colours between the ends of the scale, and say what they do not show."""
-    terminal = setting.terminal
+    terminal, picture = setting.terminal, drawn[0]
     low, high = _ends(picture, setting.forms[matrices[0].name], terminal)
     scale: Line = (Span(f"{low} ", "faint"), *picture.legend(terminal), Span(f" {high}", "faint"))
-    if picture.limit is not None:  # the step's formula says what is masked, the sheet's head how it is drawn
-        return Box((scale,))
-    masked = any(matrix.hidden is not None for matrix in matrices)
-    said = [more, picture.scale_said(terminal), "blank is masked" if masked else ""]
+    broken = next(filter(None, (each.broken_said(terminal) for each in drawn)), "")
+    said = [more, broken]
+    if (
+        picture.limit is None
+    ):  # of scores, the formula says what is masked, the sheet's head how they are drawn
+        masked = any(matrix.hidden is not None for matrix in matrices)
+        said = [more, picture.scale_said(terminal), "blank is masked" if masked else "", broken]
     text = spell(" · ".join(filter(None, said)), terminal)
     return wrapped([scale, *([(Span(text, "faint"),)] if text else [])], setting.width)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -136,6 +137,8 @@ def _title(place: Place) -> str:
         return f"<title>{_text(f'{matrix.name}[{row},{column}] = {number!r}')}</title>"
     rows = _span(matrix.first_row, place.row, place.side, matrix.array.shape[0])
     columns = _span(matrix.first_column, place.column, place.side, matrix.array.shape[1])
+    if not math.isfinite(number):
+        return f"<title>{matrix.name}[{rows},{columns}] holds NaN or ∞</title>"
     what = "max" if matrix.kind is Kind.WEIGHTS else "furthest from 0"
     return f"<title>{what} of {matrix.name}[{rows},{columns}] = {number!r}</title>"
 

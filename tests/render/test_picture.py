@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from attncli.compute import compute
 from attncli.errors import InputError
 from attncli.problem import Problem
-from attncli.render.colors import PALETTES, contrast, ink, share_color
+from attncli.render.colors import BROKEN, PALETTES, contrast, ink, share_color
 from attncli.render.picture import pooled
+from attncli.render.svg import render_svg
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix
@@ -252,3 +253,72 @@ def test_what_a_query_looks_at_is_said_where_there_is_room() -> None:
 def test_numbers_can_be_read_on_every_color(palette: str, theme: str, share: float) -> None:
     color = share_color(share, theme, palette)
     assert contrast(color, ink(color)) >= 4.5
+
+
+def broken_scores(count: int = 24) -> np.ndarray:
+    """Return scores that are finite but for NaN and both infinities."""
+    scores = np.random.default_rng(3).normal(size=(count, count))
+    scores[2, 1], scores[5, 4], scores[7, 0] = np.nan, np.inf, -np.inf
+    return scores
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_what_is_not_finite_is_red_and_said_to_be(theme: Any) -> None:
+    """It is neither blank, as what is masked, nor of a colour of the scale; the legend says so."""
+    problem = Problem(scores=broken_scores(), mask=CAUSAL, d_k=1)
+    terminal = Terminal(width=100, color="truecolor", theme=theme)
+    red = bytes(BROKEN[theme]).hex()
+    shown = screen(problem, terminal, stages=("scores",))
+    assert sum("red is NaN or ∞" in line for line in shown.display) == 1
+    top, left = next((y, line.index("▀")) for y, line in enumerate(shown.display) if "▀" in line)
+    found = {
+        (i, j)
+        for i, j in np.ndindex(24, 24)
+        if red
+        == (shown.buffer[top + i // 2][left + j].bg if i % 2 else shown.buffer[top + i // 2][left + j].fg)
+    }
+    assert found == {(2, 1), (5, 4), (7, 0)}
+    svg = "".join(render_svg(sheet(problem, stages=("scores",)), terminal))
+    for name in ("scores[2,1] = nan", "scores[5,4] = inf", "scores[7,0] = -inf"):
+        assert f'fill="#{red}"><title>{name}</title>' in svg
+    for stage in ("weights", "masked"):
+        whole = "".join(render_svg(sheet(drawn(24, mask=CAUSAL), stages=(stage,)), terminal))
+        assert red not in whole.partition("</style>")[2]
+        assert "NaN or" not in whole
+
+
+def test_weights_that_are_all_nan_are_no_empty_square() -> None:
+    """Softmax of rows with NaN: each square is red and has its title."""
+    problem = Problem(scores=np.full((24, 24), np.nan), d_k=1)
+    svg = "".join(render_svg(sheet(problem, stages=("weights",)), Terminal(width=100, theme="light")))
+    assert svg.count(f'fill="#{bytes(BROKEN["light"]).hex()}"><title>weights[') == 24 * 24
+    assert "red is NaN or ∞" in svg
+    assert "blank" not in svg
+
+
+@pytest.mark.parametrize("stage", ["scores", "weights"])
+def test_a_square_that_holds_what_is_not_finite_is_marked(stage: str) -> None:
+    """Among its numbers the largest would hide it."""
+    scores = np.random.default_rng(0).normal(size=(200, 200))
+    scores[9, 5], scores[150, 19] = np.nan, np.inf
+    problem = Problem(scores=scores, mask=CAUSAL, d_k=1)
+    svg = "".join(render_svg(sheet(problem, stages=(stage,)), Terminal(width=120, theme="light")))
+    said = re.findall(r"<title>\w+\[(\d+):(\d+),(\d+):(\d+)\] holds NaN or ∞</title>", svg)
+    found = np.zeros((200, 200), dtype=bool)
+    for top, bottom, left, right in (map(int, span) for span in said):
+        found[top:bottom, left:right] = True
+    broken = ~np.isfinite(array_of(compute(problem), stage))
+    assert broken[9, 5]
+    assert broken[150, 19]
+    assert found[broken].all()
+    side = int(said[0][1]) - int(said[0][0])
+    holding = {(int(i) // side, int(j) // side) for i, j in np.argwhere(broken)}
+    assert len(said) == len(holding)
+
+
+def test_without_colors_what_is_not_finite_has_a_sign() -> None:
+    """In shades NaN would look as 0, or as what is masked."""
+    problem = drawn(5, 12, num_heads=6, mask=CAUSAL, scale=float("nan"))
+    text = "\n".join(screen(problem, WIDE, heads_view=True).display)
+    assert "! is NaN or ∞" in text
+    assert text.count("!!") >= 6
