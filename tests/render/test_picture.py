@@ -296,7 +296,7 @@ def test_weights_that_are_all_nan_are_no_empty_square() -> None:
     assert "blank" not in svg
 
 
-@pytest.mark.parametrize("stage", ["scores", "weights"])
+@pytest.mark.parametrize("stage", ["scaled", "weights"])
 def test_a_square_that_holds_what_is_not_finite_is_marked(stage: str) -> None:
     """Among its numbers the largest would hide it."""
     scores = np.random.default_rng(0).normal(size=(200, 200))

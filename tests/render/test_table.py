@@ -333,3 +333,29 @@ def test_same_bytes_each_time() -> None:
 def test_renders_whatever_a_view_leaves() -> None:
     shown: Sheet = sheet(cat(), stages=())
     assert "cat.yaml" in render_table(shown, Terminal())
+
+
+@pytest.mark.parametrize(("queries", "hidden"), [(30, 48), (16, 0)])
+@pytest.mark.parametrize("full", [False, True])
+def test_mixtures_of_many_rows_are_cut_as_tables_are(queries: int, hidden: int, *, full: bool) -> None:
+    """The first three and the last three rows, and the note counts what is really hidden."""
+    draw = np.random.default_rng(0)
+    problem = Problem(Q=draw.normal(size=(queries, 3)), K=draw.normal(size=(2, 3)), V=np.eye(2))
+    text = render_table(sheet(problem, stages=("output",), full=full), Terminal(width=80))
+    rows = [int(row) for row in re.findall(r"^ +(\d+) = .*v\(0\).*v\(1\)", text, re.MULTILINE)]
+    if hidden and not full:
+        assert rows == [0, 1, 2, queries - 3, queries - 2, queries - 1]
+        assert f"{hidden} of {2 * queries} cells hidden: --full shows them" in text
+    else:
+        assert rows == list(range(queries))
+        assert "hidden" not in text
+
+
+def test_a_mixture_without_weight_has_no_largest() -> None:
+    """Of weights that are all 0, as of scores that are all −∞, none is bold: the table marks none either."""
+    scores = np.array([[0.0, 1.0], [-np.inf, -np.inf]])
+    problem = Problem(scores=scores, V=np.eye(2), d_k=1)
+    text = render_table(sheet(problem, stages=("output",)), Terminal(color="truecolor"))
+    first, second = (line.partition("= ")[2] for line in text.splitlines() if "v(" in plain(line))
+    assert first.count("\x1b[1m0.") == 1
+    assert second.partition("[ ")[0].count("\x1b[1m0.") == 0
