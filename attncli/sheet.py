@@ -185,7 +185,8 @@ class Sheet(Frozen, kw_only=True):
         facts: Backend, precision and sizes.
         blocks: The steps, in order.
         checks: The self-check; None when the weights were not kept.
-        elided: Which heads and batch items are hidden, and how to see them; empty when none is.
+        elided: Which heads and batch items are hidden, and how to see them, and how many queries and keys
+            are left out; empty when none is.
         precision: Digits after the point, when the reader asked for a number of them.
         full: Whether tables are to be whole, however large.
         heads_view: Whether small pictures of all heads stand for the numbers of weights.

@@ -8,8 +8,8 @@ from dataclasses import replace
 from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
-from attncli.render.columns import Setting, row_maxima
-from attncli.render.digits import BLANK, suited
+from attncli.render.columns import Setting, row_maxima, side_form
+from attncli.render.digits import BLANK
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
@@ -90,7 +90,7 @@ def chart_of(matrix: Matrix, setting: Setting) -> Chart:
     columns = shown_columns(matrix, full=setting.full)
     row_names = _names(matrix.rows, matrix.array.shape[0], matrix.first_row, setting)
     column_names = _names(matrix.columns, matrix.array.shape[1], matrix.first_column, setting)
-    sides = [(side, suited([side.values], setting.decimals, setting.precision)) for side in matrix.sides]
+    sides = [(side, side_form(matrix, side, setting, setting.decimals)) for side in matrix.sides]
     best = row_maxima(matrix)
     form = setting.forms[matrix.name]
     unit = "in %" if form.percent and not form.sign else ""

@@ -10,6 +10,7 @@ import numpy as np
 from attncli.render.box import Box, indent, packed, stacked, wrapped
 from attncli.render.columns import Setting
 from attncli.render.digits import Form
+from attncli.render.elide import LONGEST, is_small
 from attncli.render.glyphs import spell
 from attncli.render.ink import Line, Span
 from attncli.render.picture import Picture, pooled
@@ -24,7 +25,6 @@ LARGE = 64
 OUT = 2
 """Cells by which the positions beside a picture stand out to the left of all else."""
 
-_NUMBERS = 16  # rows or columns that are still written as numbers
 _SMALL = 24  # rows, or squares, of a head among others
 _SCORES = 32  # squares of scores: two pictures stand side by side in 80 columns, three in 120
 _MARGIN = 6  # cells for the positions at the left
@@ -35,7 +35,8 @@ _LITTLE_GAP = 2
 def is_drawn(matrix: Matrix, terminal: Terminal, *, full: bool) -> bool:
     """Tell whether a matrix is a picture rather than a table: a large one, where there are colours."""
     drawable = matrix.kind is not Kind.VECTORS and terminal.shaded and terminal.unicode
-    return drawable and not full and not matrix.blank and max(matrix.array.shape) > _NUMBERS
+    large = max(matrix.array.shape) > LONGEST and not is_small(matrix)
+    return drawable and large and not full and not matrix.blank
 
 
 def draw(matrix: Matrix, limit: float, most: int = LARGE) -> Picture:
@@ -96,7 +97,7 @@ def _square(longest: int, terminal: Terminal) -> tuple[int, bool]:
     if terminal.paper:
         few = 2 * longest <= _SMALL
         return 1 + few, few
-    return 2 if terminal.shaded or longest <= _NUMBERS else 1, False
+    return 2 if terminal.shaded or longest <= LONGEST else 1, False
 
 
 def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:

@@ -199,6 +199,6 @@ def pooled(matrix: Matrix, most: int, limit: float | None = None) -> Picture:
         shown = np.where(high >= -low, high, low)
     with np.errstate(invalid="ignore"):  # ∞ − ∞
         broken = np.where(finite | masked, 0, squares).sum(axis=(1, 3))
-    blank = masked.all(axis=(1, 3))
+    blank = np.asarray(masked.all(axis=(1, 3)))
     numbers = np.where(np.isfinite(broken), shown, broken)
     return Picture(matrix, np.where(blank, np.nan, numbers), blank, side, limit)

@@ -159,6 +159,22 @@ def test_a_picture_stands_where_numbers_would_be_too_many() -> None:
     assert "▀" not in "".join(screen(drawn(17), WIDE).display)
 
 
+@pytest.mark.parametrize(("rows", "drawn_at_all"), [((0, 3), False), ((2, 8), False), ((0, 7), True)])
+@pytest.mark.parametrize("terminal", [COLORS, WIDE])
+def test_few_numbers_are_written_however_long_their_rows_are(
+    rows: tuple[int, int], terminal: Terminal, *, drawn_at_all: bool
+) -> None:
+    """Up to 128: 3 or 6 of 20 queries are no sliver of a picture, and no key of theirs is hidden."""
+    problem = drawn(20)
+    weights = array_of(compute(problem), "weights")
+    text = "\n".join(screen(problem, terminal, rows=rows, precision=2).display)
+    found = re.findall(r"\d+\.\d\d\b", text)
+    numbers = [f"{100 * share:.2f}" for share in weights[slice(*rows)].ravel()]
+    assert (set(numbers) <= set(found)) != drawn_at_all
+    assert ("▀" in text) == (drawn_at_all and terminal is COLORS)
+    assert ("hidden" in text) == (drawn_at_all and terminal is WIDE)
+
+
 def test_long_sequences_are_drawn_in_squares() -> None:
     """200 tokens are 50 squares of 4, with what is typical of a row in one line."""
     problem = drawn(200, mask=CAUSAL)

@@ -359,3 +359,47 @@ def test_a_mixture_without_weight_has_no_largest() -> None:
     first, second = (line.partition("= ")[2] for line in text.splitlines() if "v(" in plain(line))
     assert first.count("\x1b[1m0.") == 1
     assert second.partition("[ ")[0].count("\x1b[1m0.") == 0
+
+
+@pytest.mark.parametrize("stage", ["weights", "scaled"])
+def test_columns_are_as_wide_in_every_head(stage: str) -> None:
+    """One head holds a number of one more digit than the others; their columns stand level all the same."""
+    shares = np.full((2, 8, 8), 1 / 8)
+    shares[0], shares[0, :, 0] = 0.095, 1 - 7 * 0.095
+    logits = np.log(shares)
+    logits[0] *= 5 if stage == "scaled" else 1
+    text = render_table(sheet(Problem(scaled=logits), stages=(stage,)), Terminal(width=120))
+    steps: list[int] = []
+    for row in (line for line in text.splitlines() if line.lstrip().startswith("q╲k ")):
+        starts = [match.start() for match in re.finditer(r"\b\d\b", row)]
+        for head in range(0, len(starts), 8):
+            steps += np.diff(starts[head : head + 8]).tolist()
+    assert len(steps) == 2 * 7
+    assert len(set(steps)) == 1
+
+
+def test_maxima_have_the_digits_of_the_scores_that_they_are_of() -> None:
+    """Each stands in its row as it is written beside the row, however many columns there are."""
+    for count in (3, 7, 12):
+        text = render_table(sheet(drawn(count, mask=CAUSAL), stages=("masked",)), Terminal(width=120))
+        rows = [line.split() for line in text.splitlines() if re.match(r" +\d+ +−?\d", line)]
+        rows = [row for row in rows if len(row) == count + 2]
+        assert len(rows) == count
+        assert all(row[-1] in row[1:-1] for row in rows)
+
+
+def test_what_is_left_out_by_choice_is_counted() -> None:
+    """Sums and maxima of a window are of whole rows, which the sheet says."""
+    problem = drawn(20, mask=CAUSAL)
+
+    def said(**view: Any) -> str:
+        return " ".join(render_table(sheet(problem, **view), Terminal(width=120)).split())
+
+    both = said(rows=(5, 8), columns=(2, 6))
+    options = "--rows 5:8 --cols 2:6; sums and maxima are of whole rows"
+    assert f"17 of 20 queries and 16 of 20 keys not shown: {options}" in both
+    assert "16 of 20 keys not shown: --cols 2:6; sums and maxima are of whole rows" in said(columns=(2, 6))
+    rows = said(rows=(5, 8))
+    assert "17 of 20 queries not shown: --rows 5:8" in rows
+    assert "whole rows" not in rows
+    assert "not shown" not in said() + said(rows=(0, 20), columns=(0, 20))
