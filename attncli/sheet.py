@@ -100,6 +100,8 @@ class Matrix(Frozen, kw_only=True):
         rows: One label for each row; empty numbers them.
         columns: One label for each column; empty numbers them.
         hidden: True where a cell is masked; None where none is.
+        filled: True where the mask made a score a finite number, which is none to compare; None where
+            it did so nowhere.
         sides: Numbers beside the rows.
         given: Whether it was given rather than computed.
         mixture: What each row is a mixture of, where there are few keys.
@@ -117,6 +119,7 @@ class Matrix(Frozen, kw_only=True):
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     hidden: NDArray[np.bool_] | None = None
+    filled: NDArray[np.bool_] | None = None
     sides: tuple[Side, ...] = ()
     given: bool = False
     mixture: Mixture | None = None

@@ -130,6 +130,8 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
     terminal = setting.terminal
     scale = terminal.scale or "linear"
     text = setting.forms[matrix.name](number)
+    if matrix.filled is not None and matrix.filled[i, j]:
+        return Cell(text, faint=True)
     if matrix.kind is Kind.WEIGHTS:
         color = weight_color(number, terminal.theme, terminal.palette, scale=scale)
         return Cell(text, color, best=number == best, faint=eased(number, scale) < FAINTEST)

@@ -228,6 +228,8 @@ class _Cells:
             return Span(spell("−∞" if number else "·", terminal) + star, "faint", of=of)
         if self._matrix.blank:
             return Span(BLANK + star)
+        if self._matrix.filled is not None and self._matrix.filled[i, j]:
+            return Span(spell(self._form(number), terminal), "faint", of=of)
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
         return Span(text, self._role(number), bold=best, heat=self._heat(number), of=of)

@@ -185,7 +185,8 @@ def pooled(matrix: Matrix, most: int, limit: float | None = None) -> Picture:
         most: Squares along the longer side.
         limit: The end of the scale of signed numbers; None takes them for shares of 1.
     """
-    hidden = np.zeros(matrix.array.shape, dtype=bool) if matrix.hidden is None else matrix.hidden
+    masks = [mask for mask in (matrix.hidden, matrix.filled) if mask is not None]
+    hidden = np.logical_or.reduce([np.zeros(matrix.array.shape, dtype=bool), *masks])
     side = math.ceil(max(hidden.shape) / most)
     spare = [(0, -size % side) for size in hidden.shape]
     rows, columns = (math.ceil(size / side) for size in hidden.shape)

@@ -338,3 +338,13 @@ def test_without_colors_what_is_not_finite_has_a_sign() -> None:
     text = "\n".join(screen(problem, WIDE, heads_view=True).display)
     assert "! is NaN or ∞" in text
     assert text.count("!!") >= 6
+
+
+def test_a_fill_is_as_blank_as_minus_infinity() -> None:
+    """A picture of scores under a fill of −1e9 has the scale and the squares that it has under −∞."""
+    filled, masked = (
+        "".join(render_svg(sheet(problem, stages=("masked",)), Terminal(width=100)))
+        for problem in (drawn(20, mask=CAUSAL, mask_fill=-1e9), drawn(20, mask=CAUSAL))
+    )
+    squares = r'(fill="#\w+"><title>masked[^<]*)</title>'
+    assert re.findall(squares, filled) == re.findall(squares, masked) != []

@@ -7,6 +7,7 @@ Golden files hold it at fixed widths. After a change that is meant, rewrite them
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from pathlib import Path
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len  # noqa: TID251  (an independent measure)
 
 from attncli.problem import Problem, Source
+from attncli.render.block import setting_of
 from attncli.render.colors import RGB, WHITE, contrast, ink, signed_color, weight_color
+from attncli.render.columns import columns
 from attncli.render.digits import suited
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
@@ -364,17 +367,19 @@ def test_a_mixture_without_weight_has_no_largest() -> None:
 @pytest.mark.parametrize("stage", ["weights", "scaled"])
 def test_columns_are_as_wide_in_every_head(stage: str) -> None:
     """One head holds a number of one more digit than the others; their columns stand level all the same."""
-    shares = np.full((2, 8, 8), 1 / 8)
-    shares[0], shares[0, :, 0] = 0.095, 1 - 7 * 0.095
+    tokens = tuple("abcdefghijl")
+    shares = np.full((2, 11, 11), 1 / 11)
+    shares[0], shares[0, :, 0] = 0.05, 0.5
     logits = np.log(shares)
     logits[0] *= 5 if stage == "scaled" else 1
-    text = render_table(sheet(Problem(scaled=logits), stages=(stage,)), Terminal(width=120))
+    problem = Problem(scaled=logits, tokens=tokens)
+    text = render_table(sheet(problem, stages=(stage,)), Terminal(width=120))
     steps: list[int] = []
     for row in (line for line in text.splitlines() if line.lstrip().startswith("q╲k ")):
-        starts = [match.start() for match in re.finditer(r"\b\d\b", row)]
-        for head in range(0, len(starts), 8):
-            steps += np.diff(starts[head : head + 8]).tolist()
-    assert len(steps) == 2 * 7
+        starts = [match.start() for match in re.finditer(r"\b[a-jl]\b", row)]
+        for head in range(0, len(starts), 11):
+            steps += np.diff(starts[head : head + 11]).tolist()
+    assert len(steps) == 2 * 10
     assert len(set(steps)) == 1
 
 
@@ -403,3 +408,54 @@ def test_what_is_left_out_by_choice_is_counted() -> None:
     assert "17 of 20 queries not shown: --rows 5:8" in rows
     assert "whole rows" not in rows
     assert "not shown" not in said() + said(rows=(0, 20), columns=(0, 20))
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+def test_no_line_of_a_wrapped_head_ends_in_a_separator(*, unicode: bool) -> None:
+    """Whatever the width, what parts two facts stands between them."""
+    problem = drawn(3, 8, batch=2, num_heads=4, mask=CAUSAL)
+    separated = False
+    for width in range(40, 121):
+        lines = render_table(sheet(problem), Terminal(width=width, unicode=unicode)).splitlines()
+        head = lines[: lines.index("")]
+        sign = "·" if unicode else "."
+        separated |= any(f" {sign} " in line for line in head)
+        assert not [line for line in head if line.endswith(f" {sign}")]
+        assert " ".join(head).endswith("causal")
+    assert separated
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (1.0, "off by 1 "),
+        (0.25, "off by 0.25 "),
+        (3e-5, "off by 3e-5 "),
+    ],
+)
+def test_how_far_rows_are_from_1_is_a_number_that_is_read(error: float, said: str) -> None:
+    """A large error is written as people write it, and is no ± of anything."""
+    shown = sheet(cat())
+    assert shown.checks is not None
+    checks = dataclasses.replace(shown.checks, row_sum_error=error)
+    text = render_table(dataclasses.replace(shown, checks=checks), Terminal(width=100))
+    assert f"rows do not sum to 1: {said}" in text
+
+
+@pytest.mark.parametrize("fill", [-1e9, -1e4, -40.0])
+def test_a_fill_is_no_part_of_the_scale_of_scores(fill: float) -> None:
+    """Kept scores keep the colours that they have beside −∞, and what was filled is as dim as that."""
+    problem = drawn(3, mask=CAUSAL)
+
+    def heats(problem: Problem) -> list[RGB | None]:
+        shown = sheet(problem, stages=("masked",))
+        terminal = Terminal(width=100, color="truecolor")
+        setting = setting_of(shown.blocks[0], shown, terminal, 100)
+        (made,) = columns(shown.blocks[0].matrices, setting)
+        spans = [made[j].cells[i] for i, j in np.ndindex(3, 3)]
+        assert [span.role for span in spans] == ["faint" if j > i else "plain" for i, j in np.ndindex(3, 3)]
+        return [span.heat for span in spans]
+
+    filled = heats(dataclasses.replace(problem, mask_fill=fill))
+    assert filled == heats(problem)
+    assert [heat is None for heat in filled] == [j > i for i, j in np.ndindex(3, 3)]
