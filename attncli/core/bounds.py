@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 
 from attncli.core.namespace import namespace
-from attncli.trace import Array
+from attncli.trace import Array, Scalar
 
-__all__ = ["fit_unshifted", "lengths_of", "stay_finite"]
+__all__ = ["is_ordinary", "lengths_of", "reach", "stay_finite"]
 
-UNSHIFTED = {"float32": 64, "float64": 500}
-"""Up to which score exponentials, and sums of billions of them, neither overflow nor vanish."""
+_MARGIN = 8
+"""What a bound is held away from the ends of the range, as a power of e: for what rounding adds up to."""
 
 
 def lengths_of(vectors: Array) -> Array:
@@ -22,16 +22,22 @@ def lengths_of(vectors: Array) -> Array:
     return xp.sqrt(xp.vecdot(vectors, vectors))
 
 
-def fit_unshifted(query: Array, key: Array) -> bool:
-    """Tell whether exponentials of all scores stay in range as they are, with no score taken off first.
+def reach(sizes: Array, keys: int) -> float:
+    """Return how far from 0 scores may be for their exponentials to be taken with no score taken off first.
+
+    Values that are multiplied by them, and the sums of that, then neither overflow nor lose digits.
 
     Args:
-        query: Lengths of queries, ``(…, queries)``.
-        key: Length of the longest key, ``(…, 1)``.
+        sizes: Of the values, without their signs.
+        keys: How many values are added up.
     """
-    xp = namespace(query)
-    most = UNSHIFTED["float32" if query.dtype == xp.float32 else "float64"]
-    return bool(xp.max(query * key) <= most)
+    xp = namespace(sizes)
+    ends = xp.finfo(sizes.dtype)
+    largest = float(xp.max(sizes))
+    smallest = float(xp.min(sizes)) or float(xp.min(xp.where(sizes == 0, 1.0, sizes)))
+    highest = math.log(float(ends.max) / keys / max(1.0, largest))
+    lowest = math.log(min(1.0, smallest) / float(ends.smallest_normal))
+    return min(highest, lowest) - _MARGIN
 
 
 def stay_finite(*lengths: Array) -> bool:
@@ -39,3 +45,8 @@ def stay_finite(*lengths: Array) -> bool:
     xp = namespace(lengths[0])
     room = math.sqrt(float(xp.finfo(lengths[0].dtype).max)) / 2**16
     return all(bool(xp.max(each) < room) for each in lengths)
+
+
+def is_ordinary(factor: Scalar) -> bool:
+    """Tell whether numbers that stay finite still do so when they are divided by a factor, or multiplied."""
+    return bool(2**-16 <= abs(factor) <= 2**16)

@@ -98,7 +98,5 @@ def masked(
         m = xp.where(additive == -math.inf, -math.inf, m)
     if keep is None:
         return m
-    if exclude and fill == -math.inf:  # what that makes of any finite score
-        return xp.where(keep, m, fill)
     hidden = xp.where(xp.isfinite(m), m, 0.0) if exclude else m
     return xp.where(keep, m, hidden + fill)

@@ -91,6 +91,7 @@ class Online:
             p: The inputs, cut down to any of the tiles.
         """
         assert self._total is not None
+        assert self._mixed is not None
         xp, total, mixed = namespace(self._total), self._total, self._mixed
         details = {}
         if p.normalize == "softmax" and p.mask_when != "after_softmax_renormalized":
@@ -104,7 +105,9 @@ class Online:
                 details["lse_with_sink"] = _log(total, top)
         output = mixed
         if p.normalize == "sum":
-            output = share(mixed, total)
+            output = xp.where(
+                total == 0, mixed * 0.0, share(mixed, total)
+            )  # weights are 0 then, and 0·NaN is NaN
         elif p.normalize == "softmax":  # as in `weights`, a total of 0 is one of zeros
             output = mixed / xp.where(total == 0, (details and p.empty) or 1.0, total)
         output = self._where_some(output)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from attncli.core import masks
 from attncli.core.attention import logits
-from attncli.core.bounds import fit_unshifted, lengths_of, stay_finite
+from attncli.core.bounds import is_ordinary, lengths_of, reach, stay_finite
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
@@ -89,6 +89,7 @@ class Job(Frozen, kw_only=True):
         by_pair: Whether anything but the mask has a number for each pair.
         lengths: Of each query when it is scaled, ``(…, seq_q)``, and of the longest key, ``(…, 1)``,
             where scores are bounded by them; None where they are not.
+        reach: How far from 0 scores may be for exponentials to be taken as they are.
         veil: Makes what is added to finite scores to hide those out of sight of some rules, which are
             for a tile of so many queries and keys; None where only a mask does.
     """
@@ -102,6 +103,7 @@ class Job(Frozen, kw_only=True):
     hides: bool
     by_pair: bool
     lengths: tuple[Array, Array] | None
+    reach: float
     veil: Callable[[masks.Rules, int, int], Array] | None
 
     def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
@@ -152,11 +154,12 @@ class Job(Frozen, kw_only=True):
         )
 
     def _is_bounded(self, strip: Strip) -> bool:
-        """Tell whether no exponential can overflow, nor a sum of them, so that none needs a shift."""
+        """Tell whether scores are too small for any exponential to need a shift."""
         if self.lengths is None:
             return False
         query, key = self.lengths
-        return fit_unshifted(cut(query, *strip.lead, strip.queries), cut(key, *strip.lead, ALL))
+        most = cut(query, *strip.lead, strip.queries) * cut(key, *strip.lead, ALL)
+        return bool(namespace(most).max(most) <= self.reach)
 
 
 def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
@@ -173,23 +176,28 @@ def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator
 
 def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> Job:
     """Do once what would be the same for every tile."""
-    scales: tuple[Value | None, ...] = ()
-    if q and p.similarity.kind == "dot" and not (p.biased and p.bias_position == "before_scale"):
-        scales = (p.multiplier, p.divisor, p.temperature)
+    scales: tuple[Value | None, ...] = (p.multiplier, p.divisor, p.temperature)
+    scores_come_first = p.similarity.kind != "dot" or (p.biased and p.bias_position == "before_scale")
+    if q and not scores_come_first and all(is_ordinary(each.array) for each in scales if each):
         p = replace(p, multiplier=None, divisor=None, temperature=None)
+    else:
+        scales = ()
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
-    lengths = veil = None
-    hidden_counts = p.exclude
-    if engine.looks and scales and q and k and not (p.bias or p.additive):
-        query = namespace(q.array).abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
-        key = lengths_of(k.array)
-        finite = stay_finite(query, key, *(lengths_of(each.array) for each in (v, p.by_distance) if each))
-        if finite:
+    hidden_counts, lengths, far, veil = p.exclude, None, 0.0, None
+    if p.dropout and math.isnan(p.empty):  # which weights of an empty row are dropped shows
+        hidden_counts = False
+    elif engine.looks and scales and q and k and not (p.bias or p.additive):
+        xp = namespace(q.array)
+        query, key = lengths_of(untraced(scaled, q, *scales).array), lengths_of(k.array)
+        sizes = xp.abs(v.array)
+        others = [lengths_of(p.by_distance.array)] if p.by_distance else []
+        finite = stay_finite(query, key, sizes, *others)
+        if finite and (p.softcap is None or is_ordinary(p.softcap.array)):
             p, hidden_counts = replace(p, exclude=False), True
-        if finite and hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
-            lengths = query, namespace(key).max(key, axis=-1, keepdims=True)
-        if finite and hides and p.mask and p.mask.by_distance:
-            veil = lru_cache(_VEILS)(partial(_veil, like=k.array))
+            if hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
+                lengths, far = (query, xp.max(key, axis=-1, keepdims=True)), reach(sizes, p.seq_k)
+            if hides and p.mask and p.mask.by_distance:
+                veil = lru_cache(_VEILS)(partial(_veil, like=k.array))
     by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
     return Job(
         p=p,
@@ -201,6 +209,7 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         hides=hides and hidden_counts,
         by_pair=by_pair,
         lengths=lengths,
+        reach=far,
         veil=veil,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attncli.core.attention import attend
-from attncli.core.inputs import Inputs
+from attncli.core.inputs import Dropout, Inputs
 from attncli.core.masks import Rules, keep, sight
 from attncli.core.streaming import BY_PAIR, attend_streamed
 from attncli.core.strips import Engine
@@ -206,6 +207,79 @@ def test_large_scores_do_not_overflow(size: float, multiplier: float) -> None:
     large = Inputs(q=q, k=Value(k, "K"), v=Value(k, "V"), multiplier=by, seq_q=3, seq_k=3)
     output = streamed(large, Engine(queries=2, keys=2, looks=True)).records["output"].array
     np.testing.assert_array_equal(output, k)
+
+
+EXTREMES: dict[str, dict[str, Any]] = {
+    # Each number is ordinary, and so is the result; exp(score)·value without a shift is not.
+    "large values": {"q": [[4.0] * 4], "k": [[7.5] * 4, [7.4] * 4], "v": [[3e13], [1e13]], "multiplier": 0.5},
+    "small values": {
+        "q": [[4.0] * 4],
+        "k": [[-7.5] * 4, [-7.4] * 4],
+        "v": [[3e-18], [1e-18]],
+        "multiplier": 0.5,
+    },
+    "many values": {"q": [[4.0] * 4], "k": [[15.9] * 4] * 1500, "v": [[1e8]] * 1500, "multiplier": 0.25},
+    # The squares of the queries are 0, but not when they are scaled.
+    "squares of nothing": {
+        "q": [[1e-23] * 2],
+        "k": [[3.0] * 2, [2.0] * 2],
+        "v": [[1.0], [2.0]],
+        "multiplier": 5e24,
+    },
+    # Queries can be scaled only after they met the keys.
+    "late scale": {"q": [[1e10]], "k": [[2e-38], [1e-38]], "v": [[1.0], [2.0]], "multiplier": 1e29},
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_meet_in_the_middle(name: str) -> None:
+    """What float32 can hold from end to end comes out right, against float64 in three lines."""
+    given = EXTREMES[name]
+    by = given.get("multiplier", 1.0)
+    q, k, v = (np.array(given[each], dtype=np.float32) for each in "qkv")
+    scores = q.astype(float) @ k.astype(float).T * by
+    weights = np.exp(scores - scores.max())
+    wanted = weights / weights.sum() @ v.astype(float)
+    factor = Value(np.float32(by), "c")
+    vectors = {"q": Value(q, "Q"), "k": Value(k, "K"), "v": Value(v, "V")}
+    problem = Inputs(**vectors, multiplier=factor, seq_q=len(q), seq_k=len(k))  # type: ignore[arg-type]
+    got = streamed(problem, Engine(looks=True)).records["output"].array
+    assert got is not None
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_a_softcap_that_is_no_number_of_the_precision_hides_nothing() -> None:
+    """Scores that become NaN under it stay out of sight where the mask says so."""
+    q, k, v = (draw(4, 2).astype(np.float32) for _ in "qkv")
+    vectors = {"q": Value(q, "Q"), "k": Value(k, "K"), "v": Value(v, "V")}
+    cap, rules = Value(np.float32(np.inf), "c"), Rules(causal=True, offset=-2)
+    whole = Inputs(**vectors, softcap=cap, mask=rules, seq_q=4, seq_k=4)  # type: ignore[arg-type]
+    wanted = full(whole).records["output"].array
+    got = streamed(whole, Engine(queries=2, keys=2, looks=True)).records["output"].array
+    assert wanted is not None
+    assert not wanted[:2].any()
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_which_weights_of_an_empty_row_are_dropped_shows() -> None:
+    """A row without keys whose weights are NaN is NaN, but for what dropout takes out."""
+    one = Value(np.zeros((2, 1)), "Q")
+    stays = Dropout(drawn=Value(np.array([[False, True], [False, False]]), "kept"), keep_rate=None)
+    v = Value(np.array([[1.0], [2.0]]), "V")
+    blind = {"mask": Rules(lengths=np.array([[0]])), "empty": np.nan, "dropout": stays}
+    whole = Inputs(q=one, k=one, v=v, seq_q=2, seq_k=2, **blind)  # type: ignore[arg-type]
+    wanted = full(whole).records["output"].array
+    got = streamed(whole, Engine(queries=1, keys=1, looks=True)).records["output"].array
+    np.testing.assert_array_equal(wanted, [[np.nan], [0.0]])
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_weights_of_nothing_make_nan_of_nan() -> None:
+    """Where all weights are 0 since their sum is, a value of NaN in sight still shows, as in the full way."""
+    scores, v = Value(np.zeros((1, 2)), "S"), Value(np.array([[np.nan], [1.0]]), "V")
+    whole = Inputs(scores=scores, v=v, normalize="sum", seq_q=1, seq_k=2)
+    for way in (full(whole), streamed(whole, Engine(keys=1))):
+        np.testing.assert_array_equal(way.records["output"].array, [[np.nan]])
 
 
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
