@@ -96,15 +96,15 @@ _CLEAR = {"dark": 0.18, "light": 0.08}
 
 # Of 256 colours, the ones that keep the hue: the nearest to those above turn olive, red and navy.
 _WEIGHT_STEPS = {
-    "dark": _steps("0000af 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
+    "dark": _steps("000087 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
     "light": _steps("d7d7ff afd7ff 87d7ff 5fafd7 0087d7 005faf 000087"),
 }
 _POSITIVE_STEPS = {
-    "dark": _steps("303030 875f00 af5f00 d78700 ffaf5f"),
+    "dark": _steps("262626 875f00 af5f00 d78700 ffaf5f"),
     "light": _steps("eeeeee ffd7af ffaf5f ff8700 d75f00"),
 }
 _NEGATIVE_STEPS = {
-    "dark": _steps("303030 5f0087 875faf af87d7 d7afff"),
+    "dark": _steps("262626 5f0087 875faf af87d7 d7afff"),
     "light": _steps("eeeeee d7d7ff afafd7 875faf 5f0087"),
 }
 

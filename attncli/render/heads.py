@@ -107,9 +107,11 @@ def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:
 
 
 def _spread(matrix: Matrix) -> str:
-    weights = np.nan_to_num(matrix.array)
+    """Say the mean entropy of rows, but of those that are not finite."""
+    weights = matrix.array
     bits = -(weights * np.log2(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-    return f"H {bits.mean():.2f} bit"
+    finite = bits[np.isfinite(bits)]
+    return f"H {finite.mean():.2f} bit" if finite.size else "H NaN"
 
 
 def _legend(matrices: Sequence[Matrix], drawn: Sequence[Picture], setting: Setting, more: str = "") -> Box:

@@ -348,3 +348,17 @@ def test_a_fill_is_as_blank_as_minus_infinity() -> None:
     )
     squares = r'(fill="#\w+"><title>masked[^<]*)</title>'
     assert re.findall(squares, filled) == re.findall(squares, masked) != []
+
+
+def test_entropy_is_of_the_rows_that_have_one() -> None:
+    """Of a head whose first rows are NaN it is the mean of the others; a head that is all NaN has none."""
+    scores = np.random.default_rng(0).normal(size=(2, 6, 6))
+    scores[0, :2, 0] = np.nan
+    scores[1] = np.nan
+    problem = Problem(scores=scores[None], d_k=1, scale="none", num_heads=2)
+    exponentials = np.exp(scores[0, 2:])
+    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    bits = -(weights * np.log2(weights)).sum(axis=-1).mean()
+    text = "\n".join(screen(problem, WIDE, heads_view=True).display)
+    assert f"head 0  H {bits:.2f} bit" in text
+    assert "head 1  H NaN" in text

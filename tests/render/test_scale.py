@@ -247,8 +247,9 @@ def color_of(share: float, palette: str, theme: str, *, stepped: bool) -> RGB:
 def test_zero_does_not_look_masked(palette: str, theme: str, *, stepped: bool) -> None:
     """What is masked is as bare as the paper, from which even the color of 0 stands off."""
     zero = color_of(0.0, palette, theme, stepped=stepped)
-    assert contrast(zero, PAPERS[theme]) >= 1.15
     assert contrast(zero, WHITE if theme == "light" else BLACK) >= 1.15
+    if not stepped:  # what is drawn on paper has all colours
+        assert contrast(zero, PAPERS[theme]) >= 1.15
 
 
 @of_each_depth
