@@ -90,7 +90,7 @@ def chart_of(matrix: Matrix, setting: Setting) -> Chart:
     columns = shown_columns(matrix, full=setting.full)
     row_names = _names(matrix.rows, matrix.array.shape[0], matrix.first_row, setting)
     column_names = _names(matrix.columns, matrix.array.shape[1], matrix.first_column, setting)
-    sides = [(side, side_form(matrix, side, setting, setting.decimals)) for side in matrix.sides]
+    sides = [(side, side_form(matrix, [side.values], setting, setting.decimals)) for side in matrix.sides]
     best = row_maxima(matrix)
     form = setting.forms[matrix.name]
     unit = "in %" if form.percent and not form.sign else ""

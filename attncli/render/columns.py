@@ -11,12 +11,12 @@ import numpy as np
 from attncli.frozen import Frozen
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.digits import BLANK, FEW, Form, suited
-from attncli.render.elide import Shown, shown_columns, shown_rows
+from attncli.render.elide import shown_columns, shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Place, Role, Span, cells
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
-from attncli.sheet import Kind, Matrix, Side
+from attncli.sheet import Kind, Matrix, Numbers
 
 __all__ = ["Column", "Setting", "columns", "row_maxima", "side_form"]
 
@@ -113,7 +113,10 @@ def columns(matrices: Sequence[Matrix], setting: Setting) -> Iterator[tuple[Colu
         alike = [each for each in bodies if each.matrix.name == body.matrix.name]
         widest = max(each.widest for each in alike)
         touch = any(each.touches(widest) for each in alike)
-        yield tuple(_columns(body, widest, setting, touch=touch))
+        beside: dict[str, list[Numbers]] = {}
+        for side in (side for each in alike for side in each.matrix.sides):
+            beside.setdefault(side.label, []).append(side.values)
+        yield (*_columns(body, widest, setting, touch=touch), *_sides(body.matrix, beside, setting))
 
 
 def _body(matrix: Matrix, setting: Setting) -> _Body:
@@ -138,9 +141,6 @@ def _columns(body: _Body, widest: int, setting: Setting, *, touch: bool) -> Iter
             continue
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
         yield Column(tuple(text + star for text in named), body.columns[j], gap, least=widest)
-    yield from (_side(matrix, side, rows, setting) for side in matrix.sides)
-    if _has_words(matrix, setting):
-        yield _looks(matrix, setting)
 
 
 def _has_words(matrix: Matrix, setting: Setting) -> bool:
@@ -184,20 +184,25 @@ def _beside(matrix: Matrix, setting: Setting) -> int:
     return min(longest, setting.name_width) + _POSITION + _SUM * len(matrix.sides) + words
 
 
-def side_form(matrix: Matrix, side: Side, setting: Setting, decimals: int) -> Form:
-    """Choose how numbers beside a matrix are written: those beside scores are maxima, and are as they are."""
+def side_form(matrix: Matrix, values: Sequence[Numbers], setting: Setting, decimals: int) -> Form:
+    """Choose how numbers beside matrices of a stage are written: those beside scores are maxima, and are as they are."""
     if matrix.kind is Kind.SCORES:
         return setting.forms[matrix.name]
-    return suited([side.values], decimals, setting.precision)
+    return suited(values, decimals, setting.precision)
 
 
-def _side(matrix: Matrix, side: Side, rows: Shown, setting: Setting) -> Column:
-    few = matrix.array.shape[1] <= FEW
-    form = side_form(matrix, side, setting, setting.decimals if few else min(setting.decimals, 2))
-    texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
-    written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
-    spare = side.spare and not setting.full
-    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
+def _sides(matrix: Matrix, beside: Mapping[str, Sequence[Numbers]], setting: Setting) -> Iterator[Column]:
+    """Make the columns of what stands beside a matrix, written as beside the others of its stage."""
+    rows, few = shown_rows(matrix, full=setting.full), matrix.array.shape[1] <= FEW
+    decimals = setting.decimals if few else min(setting.decimals, 2)
+    for side in matrix.sides:
+        form = side_form(matrix, beside[side.label], setting, decimals)
+        texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
+        written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
+        spare = side.spare and not setting.full
+        yield Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
+    if _has_words(matrix, setting):
+        yield _looks(matrix, setting)
 
 
 def row_maxima(matrix: Matrix) -> np.ndarray:

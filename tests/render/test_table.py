@@ -459,3 +459,13 @@ def test_a_fill_is_no_part_of_the_scale_of_scores(fill: float) -> None:
     filled = heats(dataclasses.replace(problem, mask_fill=fill))
     assert filled == heats(problem)
     assert [heat is None for heat in filled] == [j > i for i, j in np.ndindex(3, 3)]
+
+
+def test_numbers_beside_heads_have_the_same_digits() -> None:
+    """Maxima and sums of one head may be small; they are written as those of the other heads are."""
+    draw = np.random.default_rng(0)
+    logits = draw.normal(size=(2, 8, 8)) * np.array([1.0, 0.01])[:, None, None]
+    text = render_table(sheet(Problem(masked=logits), stages=("weights",)), Terminal(width=70))
+    ends = [line.split()[-3:] for line in text.splitlines() if re.match(r" +\d( +\d+\*?)+ ", line)]
+    assert len(ends) == 16
+    assert all(len({len(row[place].partition(".")[2]) for row in ends}) == 1 for place in range(3))
