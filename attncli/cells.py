@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from attncli.errors import InputError
 from attncli.frozen import Frozen
 from attncli.text import quote, shown
 
-__all__ = ["Axes", "parse_cell", "spell_cell"]
+__all__ = ["Axes", "parse_cell", "spell_cell", "stand"]
 
 _CELL = re.compile(r"\s*([^\[\]]+?)\s*\[(.*)\]\s*", re.DOTALL)
+_WHOLE = "[+-]?[0-9]+"
 _DIGITS = 18  # longer positions are in no array
 
 _PART = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^,]*?))\s*(?:,|$)""", re.DOTALL)
@@ -29,6 +32,11 @@ class Axes(Frozen):
     names: tuple[str, ...]
     shape: tuple[int, ...]
     labels: Mapping[str, Sequence[str]]
+
+    @cached_property
+    def spelled(self) -> dict[str, tuple[str, ...]]:
+        """The labels along an axis as they are written in a cell, by the axis's name."""
+        return {axis: _spelled(self.labels[axis]) for axis in self.names if self.labels.get(axis)}
 
 
 def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, ...]]:
@@ -70,16 +78,49 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
     return name, tuple(_position(name, part, axis, size, axes) for part, axis, size in places)
 
 
-def spell_cell(name: str, index: Sequence[int], axes: Axes) -> str:
-    """Name a cell, by labels where they tell it apart."""
-    return f"{name}[{','.join(map(_spelled, index, axes.names, [axes] * len(index)))}]"
+def spell_cell(name: str, index: Sequence[int | range], axes: Axes) -> str:
+    """Name a cell as `parse_cell` takes it: by labels, as they are shown, where they tell it apart.
+
+    Args:
+        name: The stage, its detail, or the array that was given.
+        index: Where it stands; a range where it stands for several.
+        axes: The array.
+    """
+    return f"{name}[{','.join(map(_along, index, axes.names, [axes] * len(index)))}]"
 
 
-def _spelled(i: int, axis: str, axes: Axes) -> str:
-    labels = axes.labels.get(axis, ())
-    if not labels or labels.count(labels[i]) > 1 or re.search(r"[\s,\[\]\"']|^-?\d*$", labels[i]):
-        return str(i)
-    return labels[i]
+def stand(index: Sequence[int | range], shape: Sequence[int]) -> tuple[int | range, ...]:
+    """Find where a cell stands in an array that was spread: over more axes, or along those of length 1.
+
+    Args:
+        index: Where it stands in what the array was spread to.
+        shape: The shape of the array.
+    """
+    own = index[len(index) - len(shape) :]
+    return tuple(0 if size == 1 else i for i, size in zip(own, shape, strict=True))
+
+
+def _along(i: int | range, axis: str, axes: Axes) -> str:
+    if isinstance(i, range):
+        return f"{i.start}:{i.stop}"
+    return axes.spelled[axis][i] if axis in axes.spelled else str(i)
+
+
+def _spelled(labels: Sequence[str]) -> tuple[str, ...]:
+    """Spell each label of an axis, or its position where another one is shown alike."""
+    texts = [shown(label) for label in labels]
+    found = Counter(texts)
+    return tuple(
+        str(i) if found[text] > 1 or label == str(i) else _quoted(text) if label else text
+        for i, (label, text) in enumerate(zip(labels, texts, strict=True))
+    )
+
+
+def _quoted(text: str) -> str:
+    """Put a label in quotes, unless it is read without them as it stands."""
+    if not re.search(rf"[\s,\[\]\"']|^{_WHOLE}$", text):
+        return text
+    return '"' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
 def _split(inside: str) -> list[tuple[str, bool]]:
@@ -98,7 +139,7 @@ def _split(inside: str) -> list[tuple[str, bool]]:
 
 def _position(name: str, part: tuple[str, bool], axis: str, size: int, axes: Axes) -> int:
     text, quoted = part
-    if not quoted and re.fullmatch(r"[+-]?[0-9]+", text):
+    if not quoted and re.fullmatch(_WHOLE, text):
         if text.startswith("-") or len(text.lstrip("+0")) > _DIGITS or int(text) >= size:
             raise InputError(f"there is no {axis} {quote(text, marks='')} in {name}", context=_valid(size))
         return int(text)

@@ -16,7 +16,7 @@ from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
-__all__ = ["Exhibit", "exhibits", "softmax_of", "title_of"]
+__all__ = ["Exhibit", "exhibits", "softmax_of", "starts", "title_of"]
 
 _TITLES = {
     "X_pos": "position",
@@ -72,6 +72,8 @@ class Exhibit(Frozen, kw_only=True):
         array: The numbers.
         details: Numbers that belong to it.
         nothing: What a masked cell holds.
+        shape: The shape that it was given in, where one array serves all heads, or is a row; empty
+            where that is its own.
     """
 
     title: str
@@ -82,6 +84,7 @@ class Exhibit(Frozen, kw_only=True):
     array: Numbers
     details: Mapping[str, Numbers] = field(default_factory=dict)
     nothing: float = -math.inf
+    shape: tuple[int, ...] = ()
 
     @property
     def given(self) -> bool:
@@ -147,17 +150,31 @@ def _sources(p: Inputs) -> Iterator[Exhibit]:
 
 
 def _start(p: Inputs) -> Iterator[Exhibit]:
-    for name, axes in _STARTS.items():
-        value: Value | None = getattr(p, name)
+    names = starts(p)
+    for start, axes in _STARTS.items():
+        value: Value | None = getattr(p, start)
         if value is not None:
+            name = names.get(value.symbol, value.symbol)
             yield _given(value, value.array, (*p.axes[: value.array.ndim - 2], *axes), name=name)
+
+
+def starts(p: Inputs) -> dict[str, str]:
+    """Name the scores that were given rather than computed as stages are, by their symbol."""
+    values = {name: getattr(p, name) for name in _STARTS if name in STAGES}
+    return {value.symbol: name for name, value in values.items() if value is not None}
 
 
 def _given(
     value: Value, array: Numbers, axes: tuple[str, ...], *, title: str = "given", name: str = ""
 ) -> Exhibit:
-    named = name if name in STAGES else value.symbol
-    return Exhibit(title=title, name=named, symbol=value.symbol, axes=axes[-array.ndim :], array=array)
+    return Exhibit(
+        title=title,
+        name=name or value.symbol,
+        symbol=value.symbol,
+        axes=axes[-array.ndim :],
+        array=array,
+        shape=value.array.shape,
+    )
 
 
 def _computed(record: Record, array: Numbers) -> Exhibit:

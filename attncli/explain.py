@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ from attncli.cells import Axes, parse_cell, spell_cell
 from attncli.compute import Result, taking, widest
 from attncli.core.attention import ORDER, attend
 from attncli.core.inputs import Inputs
-from attncli.exhibits import softmax_of
+from attncli.exhibits import softmax_of, starts
 from attncli.frozen import Frozen
 from attncli.observe import empty_row, kept_pairs
 from attncli.provenance import Traced, given
@@ -91,8 +92,12 @@ class Explanation(Frozen, kw_only=True):
 
     def spell(self, cell: Cell) -> str:
         """Name a cell that a step reads."""
-        axes = _arrays(self.result).get(cell.name, Axes(tuple(map(str, cell.index)), (), {}))
+        axes = self._axes.get(cell.name, Axes(tuple(map(str, cell.index)), (), {}))
         return spell_cell(cell.name, cell.index, axes)
+
+    @cached_property
+    def _axes(self) -> dict[str, Axes]:
+        return _arrays(self.result)
 
 
 def explain(result: Result, cell: str, style: Style, depth: int | None = None) -> Explanation:
@@ -214,10 +219,10 @@ def _made(result: Result) -> dict[str, Any]:
     """Compute again on arrays that remember, each stage from what the stages before it returned."""
     take = taking(open_backend("numpy", "cpu", widest(result.precision)), result.precision)
     made: dict[str, Any] = {}
-    details = _details(result)
+    details, names = _details(result), starts(result.inputs)
 
     def name_input(array: Array, symbol: str, part: str) -> Array:
-        return given(take(part)(array), symbol) if array.dtype.kind == "f" else array
+        return given(take(part)(array), names.get(symbol, symbol)) if array.dtype.kind == "f" else array
 
     def name_stage(stage: str, array: Traced) -> Traced:
         made[stage] = array
@@ -249,10 +254,11 @@ def _arrays(result: Result) -> dict[str, Axes]:
 
 def _given(inputs: Inputs) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
+    names = starts(inputs)
 
     def note(array: Array, symbol: str, _part: str) -> Array:
         if symbol and array.dtype.kind == "f":
-            found.setdefault(symbol, array)
+            found.setdefault(names.get(symbol, symbol), array)
         return array
 
     inputs.map_named(note)

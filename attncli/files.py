@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attncli.errors import InputError, UnavailableError
+from attncli.errors import AttnError, InputError, UnavailableError
 from attncli.streams import cannot_write, encoded, write_all, write_stdout
 from attncli.text import quote
 
@@ -100,6 +100,8 @@ def _check_folders(name: str) -> None:
 def _naming(name: str) -> Iterator[None]:
     try:
         yield
+    except AttnError:  # what cannot be shown is found out when its first piece is asked for
+        raise
     except (OSError, ValueError) as error:  # ValueError: a zero character in the name
         raise cannot_write(_quoted(name), error) from error
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from attncli.cells import Axes
 from attncli.compute import Result
 from attncli.core.inputs import Inputs
 from attncli.errors import InputError
@@ -100,6 +101,8 @@ class Desk:
                 part=part.name,
                 kind=_kind(exhibit),
                 array=exhibit.array[part.index],
+                axes=self._axes(exhibit),
+                lead=part.index,
                 rows=self._labels.get(rows, ()),
                 columns=self._labels.get(columns, ()),
                 hidden=self._masked_cells(exhibit, part),
@@ -110,6 +113,13 @@ class Desk:
                 blank=exhibit.name in self._view.blank,
             ),
         )
+
+    def _axes(self, exhibit: Exhibit) -> Axes:
+        """Describe the array whose cells are shown; of one that was given, they have positions only."""
+        if exhibit.given:
+            shape = exhibit.shape or exhibit.array.shape
+            return Axes(exhibit.axes[-len(shape) :], shape, {})
+        return Axes(exhibit.axes, exhibit.array.shape, self._labels)
 
     def _mean(self, exhibit: Exhibit, part: Part) -> Matrix:
         """Take the mean over heads; a cell is masked where every head masks it."""
@@ -123,7 +133,8 @@ class Desk:
         whole = self._matrix(exhibit, heads[0])
         name = " · ".join(filter(None, (part.name, f"mean of {len(heads)} heads")))
         mean = exhibit.array[part.index].mean(axis=-3)
-        return self._cut(exhibit, replace(whole, part=name, array=mean, hidden=masked, sides=()))
+        lead: tuple[int | range, ...] = (*part.index, range(len(heads)))
+        return self._cut(exhibit, replace(whole, part=name, array=mean, lead=lead, hidden=masked, sides=()))
 
     def _cut(self, exhibit: Exhibit, matrix: Matrix) -> Matrix:
         """Leave the queries and keys that the reader asked for."""

@@ -20,6 +20,7 @@ from attncli.frozen import Frozen
 from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FINDINGS, FORMATS
 from attncli.render.colors import PALETTES, SCALES
+from attncli.render.terminal import THEMES
 from attncli.text import quote
 from attncli.trace import STAGES
 
@@ -46,7 +47,6 @@ LARGEST = 2**63 - 1
 """The largest number of anything that an option takes; a longer one cannot even be said in GiB."""
 
 COLORS = ("auto", "always", "never")
-THEMES = ("auto", "dark", "light")
 
 
 TOLD = ("table", "json")
@@ -253,7 +253,9 @@ class Output(Frozen, kw_only=True):
     color: Annotated[str, one_of("--color", COLORS, "Colours; auto is on a terminal without NO_COLOR.")] = (
         "auto"
     )
-    theme: Annotated[str, one_of("--theme", THEMES, "Background that colours are chosen for.")] = "auto"
+    theme: Annotated[str, one_of("--theme", ("auto", *THEMES), "Background that colours are chosen for.")] = (
+        "auto"
+    )
     palette: Annotated[str, one_of("--palette", PALETTES, "Colours of weights.")] = "blues"
     scale: Annotated[
         str | None,

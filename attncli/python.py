@@ -5,27 +5,24 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from attncli import readers
-from attncli.blocks import make_sheet
 from attncli.compute import Result, compute
 from attncli.errors import InputError
 from attncli.explain import explain
 from attncli.problem import Kind, Problem, Source, keys
 from attncli.readers.keys import to_problem
+from attncli.render import FORMATS
 from attncli.render.explanation import explanation_text, style
-from attncli.render.svg import render_svg
-from attncli.render.table import render_table
-from attncli.render.terminal import PAGE, Terminal
-from attncli.sheet import View
+from attncli.render.terminal import PAGE
+from attncli.seen import TEXT, Seen, page, view_of
 
 __all__ = ["Attention", "attend", "load"]
 
 _ARRAYS = tuple(key.name for key in keys(Problem) if key.kind is Kind.ARRAY)
-_TEXT = Terminal(width=100, interactive=False)
 
 
 class Attention(Result):
@@ -40,24 +37,48 @@ class Attention(Result):
         del include, exclude
         return {"text/plain": self.text(), "image/svg+xml": self.svg()}
 
-    def text(self, *, width: int = _TEXT.width, **view: Any) -> str:
+    def text(self, *, width: int = TEXT.width, scale: str | None = None, **view: Unpack[Seen]) -> str:
         """Write the sheet.
 
         Args:
             width: Cells in a line.
+            scale: How the size of a number becomes the shade of a square, as in `svg`.
             **view: What to see of it, as in `View`: ``stages=("weights",)``, ``head=1``, ``full=True``.
-        """
-        return render_table(make_sheet(self, View(**view)), replace(_TEXT, width=width)).rstrip("\n")
 
-    def svg(self, *, theme: str = "light", **view: Any) -> str:
+        Raises:
+            InputError: There is no such option, or not that choice of one.
+        """
+        sheet = page(width=width, scale=scale)
+        sheets = FORMATS["table"].render([self], view_of(view, ("width", "scale")), sheet)
+        return "".join(map(str, sheets)).rstrip("\n")
+
+    def svg(
+        self,
+        *,
+        width: int = PAGE,
+        theme: Literal["auto", "dark", "light"] = "auto",
+        palette: str = "blues",
+        scale: str | None = None,
+        **view: Unpack[Seen],
+    ) -> str:
         """Draw the sheet.
 
         Args:
-            theme: Whether the background is ``light`` or ``dark``.
-            **view: As in `text`.
+            width: Columns that it is laid out for.
+            theme: Whether the background is dark or light; ``auto`` is light.
+            palette: Colours of weights.
+            scale: How the size of a number becomes a colour; None is linear, but ``sqrt`` in pictures of
+                weights.
+            **view: As in `text`, but without answers.
+
+        Raises:
+            InputError: There is no such option, or not that choice of one.
         """
-        page: Any = {"theme": theme, "width": PAGE}
-        return "".join(render_svg(make_sheet(self, View(**view)), replace(_TEXT, **page)))
+        seen = view_of(view, ("width", "theme", "palette", "scale"))
+        if seen.answers:
+            raise InputError("an SVG is one picture, without answers", fix="text(…, answers=True)")
+        sheet = page(width=width, theme=theme, palette=palette, scale=scale)
+        return "".join(map(str, FORMATS["svg"].render([self], seen, sheet)))
 
     def explain(self, cell: str, *, depth: int | None = None) -> str:
         """Write the arithmetic of one cell, such as ``weights[2,1]``, back to what was given.
@@ -65,8 +86,8 @@ class Attention(Result):
         Raises:
             InputError: There is no such cell.
         """
-        written = style(_TEXT)
-        return explanation_text(explain(self, cell, written, depth), written, _TEXT).rstrip("\n")
+        written = style(TEXT)
+        return explanation_text(explain(self, cell, written, depth), written, TEXT).rstrip("\n")
 
     def array(self, stage: str) -> np.ndarray:
         """Return what a stage returned.

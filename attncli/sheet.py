@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from attncli.cells import Axes
 from attncli.frozen import Frozen
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class Matrix(Frozen, kw_only=True):
         part: Which part of the stage, such as ``head 1``; empty when it is the whole.
         kind: How to read the numbers.
         array: ``(rows, columns)``, a view into the result.
+        axes: The array that it is of, by which its cells are named.
+        lead: Where it stands along the axes before its own two; a range of what it is the mean of.
         rows: One label for each row; empty numbers them.
         columns: One label for each column; empty numbers them.
         hidden: True where a cell is masked; None where none is.
@@ -116,6 +119,8 @@ class Matrix(Frozen, kw_only=True):
     part: str = ""
     kind: Kind
     array: Numbers
+    axes: Axes
+    lead: tuple[int | range, ...] = ()
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     hidden: NDArray[np.bool_] | None = None

@@ -44,7 +44,8 @@ MAY_IMPORT = {
     "readers": "archive draw problem errors text",
     "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
-    "sheet": "",
+    "cells": "errors text",  # as they are named
+    "sheet": "cells",
     "headline": "compute core",
     "parts": "compute sheet errors",
     "exhibits": "compute sheet core trace",
@@ -52,13 +53,12 @@ MAY_IMPORT = {
     # how a single number came about
     "arithmetic": "",
     "provenance": "arithmetic",
-    "cells": "errors text",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
-    "matrices": "observe exhibits parts sheet compute core errors text",
+    "matrices": "cells observe exhibits parts sheet compute core errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text",
     # the edge where text goes out
-    "render": "archive blocks check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
+    "render": "archive blocks cells check explain arithmetic exhibits headline errors sheet selfcheck compute problem trace text version",
     "streams": "errors text",
     "files": "streams errors text",
     "terminal": "errors text",
@@ -67,7 +67,8 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "python": "render readers blocks explain sheet compute problem errors",
+    "seen": "render sheet errors",
+    "python": "seen render readers explain compute problem errors",
     # the command line
     "options": "render compute sheet backends core trace problem errors text",
     "deliver": "render sheet files streams terminal options compute errors text",

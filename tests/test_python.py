@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -15,6 +17,8 @@ import attncli
 from attncli import Attention, attend, load
 from attncli.errors import InputError
 from attncli.problem import Problem
+from attncli.seen import Seen
+from attncli.sheet import View
 from tests.readme import ROOT
 
 CAT: dict[str, Any] = {
@@ -102,3 +106,64 @@ def test_nothing_is_changed_in_place() -> None:
     problem = Problem(X=np.eye(2))
     attend(problem, mask="causal")
     assert problem.mask is None
+
+
+def test_a_picture_takes_what_the_command_takes(tmp_path: Path) -> None:
+    """For the same options, the SVG is to the letter that of `attn compute`."""
+    looks: list[tuple[dict[str, Any], list[str]]] = [
+        ({"theme": "dark", "palette": "magma"}, ["--theme", "dark", "--palette", "magma"]),
+        ({"theme": "auto", "scale": "log", "width": 60}, ["--scale", "log", "--width", "60"]),
+        ({"stages": "weights", "percent": False}, ["--stages", "weights", "--no-percent"]),
+        ({"rows": [1, 3], "columns": (0, 2)}, ["--rows", "1:3", "--cols", "0:2"]),
+        ({"precision": 5, "head": 1}, ["--precision", "5", "--head", "1"]),
+    ]
+    file = "configs/multi_head.yaml"
+    result = attend(load(ROOT / file))
+    for keywords, options in looks:
+        command = [sys.executable, "-m", "attncli", "compute", file, *options]
+        subprocess.run([*command, "-q", "-o", str(tmp_path / "x.svg")], check=True, cwd=ROOT)
+        assert result.svg(**keywords) == (tmp_path / "x.svg").read_text("utf-8"), keywords
+
+
+def test_every_option_of_a_view_has_a_type() -> None:
+    """The keywords that a type checker knows are those of a view."""
+    assert list(Seen.__annotations__) == [each.name for each in fields(View)]
+
+
+def test_answers_follow_in_text() -> None:
+    """A worksheet's answers are written, and refused for a picture, which is one."""
+    result = attend(**CAT)
+    assert "answers" in result.text(blank="weights", answers=True)
+    with pytest.raises(InputError, match=r"an SVG is one picture, without answers"):
+        result.svg(blank="weights", answers=True)
+
+
+@pytest.mark.parametrize(
+    ("look", "message"),
+    [
+        ({"theme": "x"}, r"theme='x' is none of 'auto', 'dark', 'light'"),
+        ({"palette": []}, r"palette=\[\] is none of 'blues', .*'gray'"),
+        ({"scale": "x"}, r"scale='x' is none of 'linear', 'sqrt', 'log', None"),
+        ({"width": 0}, r"width=0 is no number of columns"),
+        (
+            {"cols": (0, 1)},
+            r"no option cols\n.*options: width, theme, palette, scale, stages, .*\n.*mean columns\?",
+        ),
+        ({"colour": 1}, r"no option colour\n.*options: width, theme"),
+        ({"rows": 3}, r"rows=3 is no range of positions\n.*rows=\(0, 16\)"),
+        ({"rows": (3, 3)}, r"rows=\(3, 3\) is no range"),
+        ({"stages": 3}, r"stages=3 names no stages"),
+        ({"stages": "weigths"}, r'no stage "weigths"'),
+        ({"precision": -1}, r"precision=-1 is no number of decimals"),
+        ({"head": 5}, r"there is no head 5"),
+    ],
+)
+def test_what_a_picture_does_not_take(look: dict[str, Any], message: str) -> None:
+    """A message says what may be given instead."""
+    with pytest.raises(InputError, match=message):
+        attend(**CAT).svg(**look)
+
+
+def test_a_text_has_no_colours_to_choose() -> None:
+    with pytest.raises(InputError, match=r"there is no option theme\n.*options: width, scale, stages"):
+        attend(**CAT).text(theme="dark")  # type: ignore[call-arg]

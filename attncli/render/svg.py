@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from xml.sax.saxutils import escape
 
+from attncli.cells import spell_cell, stand
 from attncli.render.box import Box, indent, stacked
 from attncli.render.colors import RGB, ink
 from attncli.render.ink import ROLES, Line, Place, Span, cells
@@ -36,8 +38,8 @@ _PAPER = {"light": ("#ffffff", "#1f2328"), "dark": ("#16181d", "#e6e8eb")}
 _HALVES = (0, _LINE // 2)
 """Where in a line its upper and its lower half start."""
 
-_ALIKE = re.compile("2[02]*|[01]+(?: [01]+)*")
-"""Wide characters, or words of narrow ones, in the widths of a text; marks have none."""
+_ALIKE = re.compile("2[02]*|R[01R]*(?: R[01R]*)*|[01]+(?: [01]+)*")
+"""Wide characters, words written from right to left, or other words, in the kinds of a text's characters."""
 
 
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
@@ -113,9 +115,19 @@ def _words(span: Span, x: int, y: int) -> str:
 
 @lru_cache(maxsize=4096)  # many numbers are written alike
 def _parts(text: str) -> tuple[tuple[int, str], ...]:
-    """Part a text, with where each part starts, at two spaces and where wide characters begin or end."""
-    widths = "".join(" " if char == " " else str(cells(char)) for char in text)
-    return tuple((found.start(), text[found.start() : found.end()]) for found in _ALIKE.finditer(widths))
+    """Part a text, with where each part starts, at two spaces and where wide characters begin or end.
+
+    What is read from right to left is a part, too: beside it, numbers would change places with it.
+    """
+    kinds = "".join(map(_kind, text))
+    return tuple((found.start(), text[found.start() : found.end()]) for found in _ALIKE.finditer(kinds))
+
+
+def _kind(char: str) -> str:
+    """Tell in a letter how a character is set: a space, from the right, or its width; marks have none."""
+    if char == " ":
+        return char
+    return "R" if unicodedata.bidirectional(char) in {"R", "AL"} else str(cells(char))
 
 
 def _word(text: str, x: int, y: int, span: Span) -> str:
@@ -129,22 +141,23 @@ def _word(text: str, x: int, y: int, span: Span) -> str:
 
 
 def _title(place: Place) -> str:
-    """Name a number, or the square that it stands for, to whoever points at it."""
-    matrix, number = place.matrix, place.number + 0.0
-    if place.side == 1:
-        row = matrix.rows[place.row] if matrix.rows else str(matrix.first_row + place.row)
-        column = matrix.columns[place.column] if matrix.columns else str(matrix.first_column + place.column)
-        return f"<title>{_text(f'{matrix.name}[{row},{column}] = {number!r}')}</title>"
-    rows = _span(matrix.first_row, place.row, place.side, matrix.array.shape[0])
-    columns = _span(matrix.first_column, place.column, place.side, matrix.array.shape[1])
-    if not math.isfinite(number):
-        return f"<title>{matrix.name}[{rows},{columns}] holds NaN or ∞</title>"
-    what = "max" if matrix.kind is Kind.WEIGHTS else "furthest from 0"
-    return f"<title>{what} of {matrix.name}[{rows},{columns}] = {number!r}</title>"
+    """Name a number, or the square that it stands for, as `attn explain` does."""
+    matrix = place.matrix
+    rows = _positions(matrix.first_row, place.row, place.side, matrix.array.shape[0])
+    columns = _positions(matrix.first_column, place.column, place.side, matrix.array.shape[1])
+    index = stand((*matrix.lead, rows, columns), matrix.axes.shape)
+    what = ("max of ", "furthest from 0 of ")[matrix.kind is not Kind.WEIGHTS] if place.side > 1 else ""
+    what += "mean of " if any(isinstance(each, range) for each in matrix.lead) else ""
+    cell = spell_cell(matrix.name, index, matrix.axes)
+    if place.side > 1 and not math.isfinite(place.number):
+        return f"<title>{_text(cell)} holds NaN or ∞</title>"
+    return f"<title>{_text(f'{what}{cell} = {place.number + 0.0!r}')}</title>"
 
 
-def _span(first: int, start: int, side: int, count: int) -> str:
-    return f"{first + start}:{first + min(start + side, count)}"
+def _positions(first: int, start: int, side: int, count: int) -> int | range:
+    if side == 1:
+        return first + start
+    return range(first + start, first + min(start + side, count))
 
 
 def _rectangle(corner: tuple[int, int], size: tuple[int, int], look: str, inside: str = "") -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from attncli.frozen import Frozen
 
-__all__ = ["PAGE", "Terminal"]
+__all__ = ["PAGE", "THEMES", "Terminal", "Theme"]
+
+Theme = Literal["dark", "light"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
+"""Backgrounds that colours are chosen for."""
 
 PAGE = 120
 """Columns of a page: of a picture, and of what is packed side by side where there is no terminal to fill."""
@@ -30,7 +34,7 @@ class Terminal(Frozen, kw_only=True):
     color: Literal["8", "16", "256", "truecolor"] | None = None
     unicode: bool = True
     interactive: bool = True
-    theme: Literal["dark", "light"] = "dark"
+    theme: Theme = "dark"
     palette: str = "blues"
     scale: str | None = None
     paper: bool = False

@@ -20,9 +20,6 @@ __all__ = ["first_query", "mask_inputs", "truth"]
 
 Window: TypeAlias = tuple[int | None, int | None]
 
-FAR = 2**53
-"""No sequence is as long, and positions that are added to it stay far from the largest integer."""
-
 
 def mask_inputs(draft: Draft, begin: str) -> None:
     """Bring the mask into the form of `attncli.core.inputs.Inputs`.
@@ -131,10 +128,6 @@ def first_query(draft: Draft, what: str, lengths: Numbers | None = None) -> Numb
     if mask.offset is not None and mask.align is not None:
         raise InputError("align and offset are both given", path=("mask", "offset"), fix="keep one of them")
     if mask.offset is not None:
-        if np.max(mask.offset) > FAR or np.min(mask.offset) < -FAR:
-            raise InputError(
-                f"offset is {mask.offset}, further than any sequence is long", path=("mask", "offset")
-            )
         return mask.offset
     seq_q, seq_k, past = (draft.sizes.get(name, 0) for name in ("query", "key", "past"))
     if mask.align is None and past and seq_q + past == seq_k:

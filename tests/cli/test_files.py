@@ -32,6 +32,28 @@ def test_an_input_is_never_overwritten(attn: Attn, folder: Path, spelling: str) 
     assert (folder / "same.yaml").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--head", "4"), "error: there is no head 4\n       heads: 0\n"),
+        (
+            ("--stages", "V", "--blank", "scores"),
+            'error: there is no stage "scores" to show\n       stages: X, V\n',
+        ),
+        (("--rows", "7:9"), "error: there are no query positions 7:9\n       positions: 0:3\n"),
+    ],
+)
+def test_what_cannot_be_shown_is_no_fault_of_the_file(
+    attn: Attn, folder: Path, options: tuple[str, ...], said: str
+) -> None:
+    """It is said, and exits, as without -o; the file stays as it was."""
+    (folder / "x.svg").write_text("before")
+    for output in ((), ("-o", "x.svg")):
+        done = attn("compute", "cat.yaml", *options, *output)
+        assert (done.status, done.err) == (2, said)
+    assert (folder / "x.svg").read_text() == "before"
+
+
 def test_a_matrix_file_is_never_overwritten(attn: Attn, folder: Path) -> None:
     """A file that the problem takes a matrix from is an input too, also from another folder."""
     attn("compute", "cat.yaml", "-o", "dump.npz")

@@ -331,6 +331,31 @@ def test_a_label_may_be_written_as_it_is_shown(name: str, index: tuple[int, ...]
     assert explain(result, name, EXACT, 1).index == index
 
 
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("weights[␣hi,hi]", (0, 1)),
+        ('weights[" hi","hi"]', (0, 1)),
+        ('weights["",␣]', (2, 3)),
+        ("weights[hi␣,<U+3000>]", (4, 5)),
+    ],
+)
+def test_white_space_may_be_written_as_it_is_shown(name: str, index: tuple[int, ...]) -> None:
+    """A label of spaces, or with them at an end, is found by what a table shows, and in quotes by itself."""
+    result = compute(drawn(6, tokens=(" hi", "hi", "", " ", "hi ", "\u3000")))
+    assert explain(result, name, EXACT, 1).index == index
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"), [("weights[1,0]", 'weights[b,"2"]'), ("weights[0,1]", 'weights["2",b]')]
+)
+def test_a_cell_is_named_as_it_may_be_written(name: str, cell: str) -> None:
+    """A label that looks like a position is in quotes, where it would be taken for one."""
+    result = compute(drawn(2, tokens=("2", "b")))
+    assert explain(result, name, EXACT, 1).cell == cell
+    assert explain(result, cell, EXACT, 1).cell == cell
+
+
 def test_a_shown_label_that_two_tokens_share() -> None:
     with pytest.raises(
         InputError, match=r'"␣a" stands at several query positions\n  fix: one of 0, 2 instead'

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attncli.cells import Axes
 from attncli.compute import compute
 from attncli.errors import InputError
 from attncli.problem import Problem
@@ -73,9 +74,9 @@ def test_a_square_is_as_strong_as_the_strongest_weight_in_it(
     draw = np.random.default_rng(queries)
     weights = draw.random((queries, keys))
     hidden = draw.random((queries, keys)) < 0.5 if masked else None
-    picture = pooled(
-        Matrix(name="weights", symbol="A", kind=Kind.WEIGHTS, array=weights, hidden=hidden), most
-    )
+    axes = Axes(("query", "key"), weights.shape, {})
+    matrix = Matrix(name="weights", symbol="A", kind=Kind.WEIGHTS, array=weights, axes=axes, hidden=hidden)
+    picture = pooled(matrix, most)
     side = picture.side
     assert max(picture.numbers.shape) <= most
     for (i, j), share in np.ndenumerate(picture.numbers):
@@ -92,7 +93,8 @@ def test_a_square_of_signed_numbers_shows_the_one_furthest_from_zero(
     draw = np.random.default_rng(queries)
     scores = draw.normal(size=(queries, keys))
     hidden = draw.random((queries, keys)) < 0.5 if masked else None
-    matrix = Matrix(name="scores", symbol="S", kind=Kind.SCORES, array=scores, hidden=hidden)
+    axes = Axes(("query", "key"), scores.shape, {})
+    matrix = Matrix(name="scores", symbol="S", kind=Kind.SCORES, array=scores, axes=axes, hidden=hidden)
     picture = pooled(matrix, most, limit=4.0)
     side = picture.side
     for (i, j), number in np.ndenumerate(picture.numbers):

@@ -313,3 +313,48 @@ def test_heads_are_squares_as_many_in_a_row_as_fit() -> None:
             if each.title and names[0].top < each.top < names[7].top + 12 * 18
         ]
         assert {(each.right - each.left, each.bottom - each.top) for each in pictures} == {size}
+
+
+FORBIDDEN = [
+    code
+    for code in range(0x110000)
+    # https://www.w3.org/TR/xml/#NT-Char
+    if not (code in {0x9, 0xA, 0xD} or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code > 0xFFFF)
+]
+
+
+def test_whatever_a_token_holds_the_picture_is_xml() -> None:
+    """Each code point that XML forbids stands in the title as <U+…>, and none as itself; a parser takes it."""
+    assert len(FORBIDDEN) == 32 - 3 + 2048 + 2
+    tokens = ("".join(map(chr, FORBIDDEN)), *map(chr, FORBIDDEN[:3]), "a\ufffe", "\uffff", "]]>&<\"'")
+    svg = svg_of(drawn(len(tokens), tokens=tokens), full=True)
+    assert not set(map(ord, svg)) & set(FORBIDDEN)
+    said = "".join(shape.title for shape in parse(svg).texts)
+    assert not [code for code in FORBIDDEN if f"<U+{code:04X}>" not in said]
+    assert "weights[a<U+FFFE>,<U+FFFF>]" in said
+
+
+def test_whatever_a_token_holds_it_is_drawn() -> None:
+    """The program that makes a PNG of it reads XML to the letter, too."""
+    pytest.importorskip("resvg_py")
+    problem = drawn(3, tokens=("a\ufffe", "\uffff", "\ud800\x00"))
+    pieces = FORMATS["png"].render([compute(problem)], View(), Terminal(width=PAGE, theme="light"))
+    assert b"".join(piece for piece in pieces if isinstance(piece, bytes)).startswith(b"\x89PNG")
+
+
+RIGHT_TO_LEFT = ("שלום", "עולם", "אני", "אוהב", "תפוחים", "مرحبا", "بالعالم", "בית ספר")
+
+
+def test_what_is_read_from_right_to_left_stands_by_itself() -> None:
+    """No text mixes it with anything else, so that its number stays behind it; words of a token stay together."""
+    drawing = parse(svg_of(drawn(8, tokens=RIGHT_TO_LEFT)))
+    hebrew = [text for text in drawing.texts if re.search("[א-ת؀-ۿ]", text.text)]
+    found = {text.text.removesuffix("…") for text in hebrew}
+    assert found >= set(RIGHT_TO_LEFT)
+    assert all(any(token.startswith(text) for token in RIGHT_TO_LEFT) for text in found)
+    looks = next(text for text in drawing.texts if text.text == "looks at")
+    words = [text for text in drawing.texts if text.left >= looks.left and text.top > looks.top]
+    row = sorted((text for text in words if text.top == looks.top + 18), key=lambda text: text.left)
+    assert [bool(text in hebrew) for text in row] == [True, False, True, False]
+    assert re.fullmatch(r"\d+%,", row[1].text)
+    assert re.fullmatch(r"\d+%", row[3].text)

@@ -99,3 +99,20 @@ def test_a_weight_of_no_softmax_has_its_percentage_everywhere() -> None:
     assert "inf%" not in text
     assert "−1e309" in text
     assert re.search(r"0 → 2 +1\.0e309% ", text)
+
+
+SPACES = ("cat", " cat", "cat ", "", " ", "\u00a0", "\u3000", "a b", "\u2003x")
+SEEN = ("cat", "␣cat", "cat␣", '""', "␣", "<U+00A0>", "<U+3000>", "a b", "<U+2003>x")
+
+
+def test_white_space_is_seen_where_a_label_starts_and_ends() -> None:
+    """No token looks like nothing or like another one, at the rows, above the columns or in words."""
+    page = Terminal(width=300, interactive=False)
+    table = render_table(sheet(drawn(9, tokens=SPACES), stages=("weights",)), page).splitlines()[4:14]
+    head, *rows = (re.split(" {2,}", line.strip()) for line in table)
+    assert " ".join(head).startswith(" ".join(("q╲k", *SEEN)))
+    assert [row[0].partition(" ")[2] for row in rows] == list(SEEN)
+    for row in rows:
+        looked = re.findall(r"(\S.*?) \d+%(?:, |$)", row[-1])
+        assert looked
+        assert set(looked) <= set(SEEN)
