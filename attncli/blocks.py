@@ -42,7 +42,7 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
         facts=facts(result),
         blocks=blocks,
         checks=None if view.blank else self_check(result),  # entropies would tell
-        elided="" if all_drawn else parts.elided,
+        elided=" · ".join(filter(None, ("" if all_drawn else parts.elided, _left_out(result, view)))),
         precision=view.precision,
         full=view.full,
         heads_view=view.heads_view,
@@ -50,6 +50,24 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
         notes=result.notes,
         example=_example(result, view),
     )
+
+
+def _left_out(result: Result, view: View) -> str:
+    """Say how many queries and keys the reader did not ask for."""
+    axes = {
+        "queries": ("--rows", view.rows, result.query_labels),
+        "keys": ("--cols", view.columns, result.key_labels),
+    }
+    cuts = [
+        (f"{len(labels) - (span[1] - span[0])} of {len(labels)} {name}", f"{option} {span[0]}:{span[1]}")
+        for name, (option, span, labels) in axes.items()
+        if span and span != (0, len(labels))
+    ]
+    if not cuts:
+        return ""
+    counts, options = zip(*cuts, strict=True)
+    whole = "; sums and maxima are of whole rows" if "keys" in counts[-1] else ""
+    return f"{' and '.join(counts)} not shown: {' '.join(options)}{whole}"
 
 
 def _example(result: Result, view: View) -> str:

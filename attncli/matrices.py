@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -106,6 +107,7 @@ class Desk:
                 rows=self._labels.get(rows, ()),
                 columns=self._labels.get(columns, ()),
                 hidden=self._masked_cells(exhibit, part),
+                filled=self._filled_cells(exhibit, part),
                 sides=tuple(self._sides(exhibit, part)),
                 given=exhibit.given,
                 mixture=self._mixture(exhibit, part),
@@ -152,6 +154,7 @@ class Desk:
             rows=matrix.rows[rows],
             columns=matrix.columns[columns],
             hidden=None if matrix.hidden is None else matrix.hidden[rows, columns],
+            filled=None if matrix.filled is None else matrix.filled[rows, columns],
             sides=tuple(replace(side, values=side.values[rows]) for side in matrix.sides),
             mixture=None,
             first_row=top,
@@ -165,6 +168,13 @@ class Desk:
             return None
         masked: NDArray[np.bool_] = self.hidden[part.index] & (exhibit.array[part.index] == exhibit.nothing)
         return masked if masked.any() else None
+
+    def _filled_cells(self, exhibit: Exhibit, part: Part) -> NDArray[np.bool_] | None:
+        """Find the scores that the mask made a finite number, such as −1e9."""
+        if exhibit.name != "masked" or self.inputs.fill == -math.inf:
+            return None
+        filled: NDArray[np.bool_] = self.hidden[part.index]
+        return filled
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
         if self._weights is None or exhibit.name in self._view.blank:

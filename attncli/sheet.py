@@ -103,6 +103,8 @@ class Matrix(Frozen, kw_only=True):
         rows: One label for each row; empty numbers them.
         columns: One label for each column; empty numbers them.
         hidden: True where a cell is masked; None where none is.
+        filled: True where the mask made a score a finite number, which is none to compare; None where
+            it did so nowhere.
         sides: Numbers beside the rows.
         given: Whether it was given rather than computed.
         mixture: What each row is a mixture of, where there are few keys.
@@ -122,6 +124,7 @@ class Matrix(Frozen, kw_only=True):
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     hidden: NDArray[np.bool_] | None = None
+    filled: NDArray[np.bool_] | None = None
     sides: tuple[Side, ...] = ()
     given: bool = False
     mixture: Mixture | None = None
@@ -190,7 +193,8 @@ class Sheet(Frozen, kw_only=True):
         facts: Backend, precision and sizes.
         blocks: The steps, in order.
         checks: The self-check; None when the weights were not kept.
-        elided: Which heads and batch items are hidden, and how to see them; empty when none is.
+        elided: Which heads and batch items are hidden, and how to see them, and how many queries and keys
+            are left out; empty when none is.
         precision: Digits after the point, when the reader asked for a number of them.
         full: Whether tables are to be whole, however large.
         heads_view: Whether small pictures of all heads stand for the numbers of weights.

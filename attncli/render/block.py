@@ -143,8 +143,13 @@ def _form(parts: list[Matrix], decimals: int, sheet: Sheet) -> Form:
 
 
 def _largest(parts: list[Matrix]) -> float:
-    """Find the largest size of a finite number."""
-    return max(float(np.max(np.abs(part.array), initial=0, where=np.isfinite(part.array))) for part in parts)
+    """Find the largest size of a finite number that is no mask's."""
+
+    def counts(part: Matrix) -> np.ndarray:
+        finite = np.isfinite(part.array)
+        return finite if part.filled is None else finite & ~part.filled
+
+    return max(float(np.max(np.abs(part.array), initial=0, where=counts(part))) for part in parts)
 
 
 def _tables(matrices: Sequence[Matrix], setting: Setting) -> Box:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from attncli.frozen import Frozen
 from attncli.render.block import setting_of
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
-from attncli.render.columns import Setting, row_maxima
-from attncli.render.digits import BLANK, suited
+from attncli.render.columns import Setting, row_maxima, side_form
+from attncli.render.digits import BLANK
 from attncli.render.elide import hidden_cells, shown_columns, shown_rows
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
@@ -90,7 +90,7 @@ def chart_of(matrix: Matrix, setting: Setting) -> Chart:
     columns = shown_columns(matrix, full=setting.full)
     row_names = _names(matrix.rows, matrix.array.shape[0], matrix.first_row, setting)
     column_names = _names(matrix.columns, matrix.array.shape[1], matrix.first_column, setting)
-    sides = [(side, suited([side.values], setting.decimals, setting.precision)) for side in matrix.sides]
+    sides = [(side, side_form(matrix, [side.values], setting, setting.decimals)) for side in matrix.sides]
     best = row_maxima(matrix)
     form = setting.forms[matrix.name]
     unit = "in %" if form.percent and not form.sign else ""
@@ -130,6 +130,8 @@ def _cell(matrix: Matrix, i: int, j: int, best: float, setting: Setting) -> Cell
     terminal = setting.terminal
     scale = terminal.scale or "linear"
     text = setting.forms[matrix.name](number)
+    if matrix.filled is not None and matrix.filled[i, j]:
+        return Cell(text, faint=True)
     if matrix.kind is Kind.WEIGHTS:
         color = weight_color(number, terminal.theme, terminal.palette, scale=scale)
         return Cell(text, color, best=number == best, faint=eased(number, scale) < FAINTEST)

@@ -14,6 +14,7 @@ from attncli.sheet import Checks, Numbers
 __all__ = ["check_line"]
 
 _FEW_ROWS = 6
+_READ = 0.01  # errors from here on are read without a power of ten
 
 
 def check_line(checks: Checks, terminal: Terminal) -> list[Line]:
@@ -32,8 +33,8 @@ def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
     if checks.row_sum_error is not None:
         good = checks.row_sum_error <= checks.allowed
         rows = "rows and sink" if checks.sink else "rows"
-        claim = f"{rows} sum to 1" if good else f"{rows} do not sum to 1:"
-        yield good, f"{claim} ± {_short(checks.row_sum_error)}"
+        error = _short(checks.row_sum_error)
+        yield good, f"{rows} sum to 1 ± {error}" if good else f"{rows} do not sum to 1: off by {error}"
     bad = [
         f"{count:,} {name}" for count, name in ((checks.nan, "NaN"), (checks.infinite, "infinite")) if count
     ]
@@ -43,6 +44,8 @@ def _findings(checks: Checks) -> Iterator[tuple[bool, str]]:
 
 
 def _short(error: float) -> str:
+    if error >= _READ:
+        return f"{error:.2g}"
     mantissa, _, exponent = f"{error:.0e}".partition("e")
     return f"{mantissa}e{int(exponent)}" if error else "0"
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 __all__ = [
     "BLACK",
+    "BROKEN",
     "FAINTEST",
     "PALETTES",
     "RGB",
@@ -34,6 +35,8 @@ class RGB(NamedTuple):
 
 BLACK = RGB(0, 0, 0)
 WHITE = RGB(255, 255, 255)
+BROKEN = {"dark": RGB(255, 48, 48), "light": RGB(214, 0, 24)}
+"""A red that is on no ramp: for what is NaN or infinite, on each background."""
 
 Ramp = Sequence[tuple[float, RGB]]
 
@@ -57,19 +60,19 @@ def _steps(colors: str) -> list[RGB]:
 # Purple against orange is told apart with any colour vision; red against green is not.
 _WEIGHTS = {
     "dark": _ramp(
-        _0="10263f", _14="1a4580", _28="2360a9", _50="3f82d8", _58="5291e4", _80="9bc0f7", _100="e2edfe"
+        _0="12294a", _14="1a4580", _28="2360a9", _50="3f82d8", _58="5291e4", _80="9bc0f7", _100="e2edfe"
     ),
     "light": _ramp(
-        _0="f3f8fe", _14="d3e3f3", _28="aacfe6", _50="63a8d3", _58="4a98c9", _80="1c6bb0", _100="08306b"
+        _0="e2edf9", _14="d3e3f3", _28="aacfe6", _50="63a8d3", _58="4a98c9", _80="1c6bb0", _100="08306b"
     ),
 }
 _POSITIVE = {
-    "dark": _ramp(_0="1f232e", _33="57370f", _50="7a4c10", _67="a86b1a", _100="edb567"),
-    "light": _ramp(_0="f7f7f7", _33="fed8a6", _50="fdbc6d", _67="ec9c3f", _100="b95d06"),
+    "dark": _ramp(_0="252a36", _33="57370f", _50="7a4c10", _67="a86b1a", _100="edb567"),
+    "light": _ramp(_0="ededed", _33="fed8a6", _50="fdbc6d", _67="ec9c3f", _100="b95d06"),
 }
 _NEGATIVE = {
-    "dark": _ramp(_0="1f232e", _33="372a5c", _50="4c3a80", _67="6d57a8", _100="bcaaf0"),
-    "light": _ramp(_0="f7f7f7", _33="d5d4e9", _50="b4acd3", _67="9488bd", _100="53288a"),
+    "dark": _ramp(_0="252a36", _33="372a5c", _50="4c3a80", _67="6d57a8", _100="bcaaf0"),
+    "light": _ramp(_0="ededed", _33="d5d4e9", _50="b4acd3", _67="9488bd", _100="53288a"),
 }
 
 
@@ -88,17 +91,20 @@ PALETTES: dict[str, Ramp | None] = {
 }
 """Colours of weights, from little to much on a dark background; on a light one they run backwards."""
 
+_CLEAR = {"dark": 0.18, "light": 0.08}
+"""Where they start on each background: a weight of 0 on what is darker, or lighter, would look masked."""
+
 # Of 256 colours, the ones that keep the hue: the nearest to those above turn olive, red and navy.
 _WEIGHT_STEPS = {
-    "dark": _steps("00005f 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
+    "dark": _steps("000087 005f87 005faf 5f87d7 87afff afd7ff d7ffff"),
     "light": _steps("d7d7ff afd7ff 87d7ff 5fafd7 0087d7 005faf 000087"),
 }
 _POSITIVE_STEPS = {
-    "dark": _steps("1c1c1c 875f00 af5f00 d78700 ffaf5f"),
+    "dark": _steps("262626 875f00 af5f00 d78700 ffaf5f"),
     "light": _steps("eeeeee ffd7af ffaf5f ff8700 d75f00"),
 }
 _NEGATIVE_STEPS = {
-    "dark": _steps("1c1c1c 5f0087 875faf af87d7 d7afff"),
+    "dark": _steps("262626 5f0087 875faf af87d7 d7afff"),
     "light": _steps("eeeeee d7d7ff afafd7 875faf 5f0087"),
 }
 
@@ -137,7 +143,8 @@ def share_color(share: float, theme: str, palette: str = "blues", *, stepped: bo
     """Color a share of a scale, from nothing to all of it."""
     share = min(max(share, 0.0), 1.0)
     if (ramp := PALETTES[palette]) is not None:
-        return _between(ramp, share if theme == "dark" else 1 - share)
+        at = _CLEAR[theme] + (1 - _CLEAR[theme]) * share
+        return _between(ramp, at if theme == "dark" else 1 - at)
     return _nearest(_WEIGHT_STEPS[theme], share) if stepped else _between(_WEIGHTS[theme], share)
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from attncli.frozen import Frozen
 from attncli.render.colors import FAINTEST, RGB, eased, signed_color, weight_color
 from attncli.render.digits import BLANK, FEW, Form, suited
-from attncli.render.elide import Shown, shown_columns, shown_rows
+from attncli.render.elide import shown_columns, shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Place, Role, Span, cells
 from attncli.render.labels import names
 from attncli.render.terminal import Terminal
-from attncli.sheet import Kind, Matrix, Side
+from attncli.sheet import Kind, Matrix, Numbers
 
-__all__ = ["Column", "Setting", "columns", "row_maxima"]
+__all__ = ["Column", "Setting", "columns", "row_maxima", "side_form"]
 
 _READ = 16  # so many keys have words beside their numbers
 _POSITION, _SUM, _SHARES = 3, 8, 14  # cells of what stands before a name, and of what is beside a row
@@ -83,39 +83,64 @@ class Column(Frozen):
         return self.gap + max(self.least, *map(cells, texts))
 
 
-def columns(matrix: Matrix, setting: Setting) -> Iterator[Column]:
-    """Make the columns of a matrix, and of the numbers beside its rows."""
+class _Body(Frozen):
+    """The cells of a matrix as they are written, by column."""
+
+    matrix: Matrix
+    columns: Mapping[int, tuple[Span, ...]]
+    starred: bool
+
+    @cached_property
+    def widest(self) -> int:
+        return max((cells(span.text) for column in self.columns.values() for span in column), default=1)
+
+    def touches(self, widest: int) -> bool:
+        """Tell whether a star would stand against the next number, were there no space between columns."""
+        return any(
+            one.text.endswith("*") and cells(other.text) == widest
+            for left, right in pairwise(self.columns.values())
+            for one, other in zip(left, right, strict=True)
+        )
+
+
+def columns(matrices: Sequence[Matrix], setting: Setting) -> Iterator[tuple[Column, ...]]:
+    """Make the columns of each matrix, and of the numbers beside its rows.
+
+    All parts of one stage have columns of one width, so that they can be compared.
+    """
+    bodies = [_body(matrix, setting) for matrix in matrices]
+    for body in bodies:
+        alike = [each for each in bodies if each.matrix.name == body.matrix.name]
+        widest = max(each.widest for each in alike)
+        touch = any(each.touches(widest) for each in alike)
+        beside: dict[str, list[Numbers]] = {}
+        for side in (side for each in alike for side in each.matrix.sides):
+            beside.setdefault(side.label, []).append(side.values)
+        yield (*_columns(body, widest, setting, touch=touch), *_sides(body.matrix, beside, setting))
+
+
+def _body(matrix: Matrix, setting: Setting) -> _Body:
     rows = shown_rows(matrix, full=setting.full)
-    chosen = shown_columns(matrix, full=setting.full)
-    count = matrix.array.shape[1]
     write = _Cells(matrix, setting)
-    body = {j: tuple(write(i, j) for i in rows) for j in chosen if j is not None}
-    widest = max((cells(span.text) for column in body.values() for span in column), default=1)
+    chosen = (j for j in shown_columns(matrix, full=setting.full) if j is not None)
+    return _Body(matrix, {j: tuple(write(i, j) for i in rows) for j in chosen}, write.starred)
+
+
+def _columns(body: _Body, widest: int, setting: Setting, *, touch: bool) -> Iterator[Column]:
+    matrix, star = body.matrix, " " * body.starred
+    rows = shown_rows(matrix, full=setting.full)
+    count = matrix.array.shape[1]
     width = min(_name_width(matrix, setting, widest), setting.width // 3)
     head = names(matrix.columns, count, setting.terminal, width, matrix.first_column)
     airy = count <= FEW or (matrix.kind is Kind.VECTORS and not setting.terminal.paper)
-    gap = (2 if airy else 1) - write.starred
-    if gap == 0 and _touch(list(body.values()), widest):
-        gap = 1
-    for j in chosen:
+    gap = max((2 if airy else 1) - body.starred, int(touch))
+    for j in shown_columns(matrix, full=setting.full):
         if j is None:
-            mark = spell("⋯", setting.terminal) + " " * write.starred
+            mark = spell("⋯", setting.terminal) + star
             yield Column((mark,), tuple(Span(mark, "faint") for _ in rows), 2, "faint")
             continue
         named = (head.positions[j], head.texts[j]) if head.numbered else (head.texts[j],)
-        yield Column(tuple(text + " " * write.starred for text in named), body[j], gap, least=widest)
-    yield from (_side(side, rows, setting, few=count <= FEW) for side in matrix.sides)
-    if _has_words(matrix, setting):
-        yield _looks(matrix, setting)
-
-
-def _touch(body: Sequence[Sequence[Span]], widest: int) -> bool:
-    """Tell whether a star would stand against the next number, were there no space between columns."""
-    return any(
-        one.text.endswith("*") and cells(other.text) == widest
-        for left, right in pairwise(body)
-        for one, other in zip(left, right, strict=True)
-    )
+        yield Column(tuple(text + star for text in named), body.columns[j], gap, least=widest)
 
 
 def _has_words(matrix: Matrix, setting: Setting) -> bool:
@@ -159,13 +184,25 @@ def _beside(matrix: Matrix, setting: Setting) -> int:
     return min(longest, setting.name_width) + _POSITION + _SUM * len(matrix.sides) + words
 
 
-def _side(side: Side, rows: Shown, setting: Setting, *, few: bool) -> Column:
+def side_form(matrix: Matrix, values: Sequence[Numbers], setting: Setting, decimals: int) -> Form:
+    """Choose how numbers beside matrices of a stage are written: those beside scores are maxima, and are as they are."""
+    if matrix.kind is Kind.SCORES:
+        return setting.forms[matrix.name]
+    return suited(values, decimals, setting.precision)
+
+
+def _sides(matrix: Matrix, beside: Mapping[str, Sequence[Numbers]], setting: Setting) -> Iterator[Column]:
+    """Make the columns of what stands beside a matrix, written as beside the others of its stage."""
+    rows, few = shown_rows(matrix, full=setting.full), matrix.array.shape[1] <= FEW
     decimals = setting.decimals if few else min(setting.decimals, 2)
-    form = suited([side.values], decimals, setting.precision)
-    texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
-    written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
-    spare = side.spare and not setting.full
-    return Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
+    for side in matrix.sides:
+        form = side_form(matrix, beside[side.label], setting, decimals)
+        texts = ("⋯" if i is None else form(side.values[i]) for i in rows)
+        written = tuple(Span(spell(text, setting.terminal), "faint") for text in texts)
+        spare = side.spare and not setting.full
+        yield Column((spell(side.label, setting.terminal),), written, 3 if few else 2, "faint", spare=spare)
+    if _has_words(matrix, setting):
+        yield _looks(matrix, setting)
 
 
 def row_maxima(matrix: Matrix) -> np.ndarray:
@@ -196,6 +233,8 @@ class _Cells:
             return Span(spell("−∞" if number else "·", terminal) + star, "faint", of=of)
         if self._matrix.blank:
             return Span(BLANK + star)
+        if self._matrix.filled is not None and self._matrix.filled[i, j]:
+            return Span(spell(self._form(number), terminal), "faint", of=of)
         best = self._best is not None and number == self._best[i]
         text = spell(self._form(number), terminal) + ("*" if best and self.starred else star)
         return Span(text, self._role(number), bold=best, heat=self._heat(number), of=of)

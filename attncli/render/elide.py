@@ -6,24 +6,32 @@ from typing import TypeAlias
 
 from attncli.sheet import Kind, Matrix
 
-__all__ = ["Shown", "hidden_cells", "shown_columns", "shown_rows"]
+__all__ = ["LONGEST", "Shown", "hidden_cells", "is_small", "shown_columns", "shown_rows"]
 
 Shown: TypeAlias = tuple[int | None, ...]
 """Indices of rows or columns, with None where some are left out."""
 
-_LONGEST = 16
+LONGEST = 16
+"""So many rows or columns are written."""
+
+_SMALL = 128  # numbers for pairs that are written however long their rows are: half of what 16 rows hold
 _WIDEST = {Kind.VECTORS: 8, Kind.SCORES: 16, Kind.WEIGHTS: 16}
 _ENDS = {Kind.VECTORS: 3, Kind.SCORES: 4, Kind.WEIGHTS: 4}
 
 
+def is_small(matrix: Matrix) -> bool:
+    """Tell whether so few pairs are written whatever their longer side is, a few queries and many keys."""
+    return matrix.kind is not Kind.VECTORS and matrix.array.size <= _SMALL
+
+
 def shown_rows(matrix: Matrix, *, full: bool) -> Shown:
     """Choose the rows that are shown: all, or the first and last few."""
-    return _shown(matrix.array.shape[0], _LONGEST, matrix.kind, full=full)
+    return _shown(matrix.array.shape[0], LONGEST, matrix.kind, full=full or is_small(matrix))
 
 
 def shown_columns(matrix: Matrix, *, full: bool) -> Shown:
     """Choose the columns that are shown."""
-    return _shown(matrix.array.shape[1], _WIDEST[matrix.kind], matrix.kind, full=full)
+    return _shown(matrix.array.shape[1], _WIDEST[matrix.kind], matrix.kind, full=full or is_small(matrix))
 
 
 def hidden_cells(matrix: Matrix, *, full: bool) -> int:

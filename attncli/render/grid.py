@@ -42,8 +42,8 @@ def grid(matrices: Sequence[Matrix], setting: Setting, *, captioned: bool) -> Bo
         captioned: Whether the name of each stands above it.
     """
     groups = [
-        _Group(_caption(matrix, setting) if captioned else (), tuple(columns(matrix, setting)))
-        for matrix in matrices
+        _Group(_caption(matrix, setting) if captioned else (), made)
+        for matrix, made in zip(matrices, columns(matrices, setting), strict=True)
     ]
     margin = _margin(matrices[0], setting)
     width = max(map(cells, margin))

@@ -10,6 +10,7 @@ import numpy as np
 from attncli.render.box import Box, indent, packed, stacked, wrapped
 from attncli.render.columns import Setting
 from attncli.render.digits import Form
+from attncli.render.elide import LONGEST, is_small
 from attncli.render.glyphs import spell
 from attncli.render.ink import Line, Span
 from attncli.render.picture import Picture, pooled
@@ -24,7 +25,6 @@ LARGE = 64
 OUT = 2
 """Cells by which the positions beside a picture stand out to the left of all else."""
 
-_NUMBERS = 16  # rows or columns that are still written as numbers
 _SMALL = 24  # rows, or squares, of a head among others
 _SCORES = 32  # squares of scores: two pictures stand side by side in 80 columns, three in 120
 _MARGIN = 6  # cells for the positions at the left
@@ -35,7 +35,8 @@ _LITTLE_GAP = 2
 def is_drawn(matrix: Matrix, terminal: Terminal, *, full: bool) -> bool:
     """Tell whether a matrix is a picture rather than a table: a large one, where there are colours."""
     drawable = matrix.kind is not Kind.VECTORS and terminal.shaded and terminal.unicode
-    return drawable and not full and not matrix.blank and max(matrix.array.shape) > _NUMBERS
+    large = max(matrix.array.shape) > LONGEST and not is_small(matrix)
+    return drawable and large and not full and not matrix.blank
 
 
 def draw(matrix: Matrix, limit: float, most: int = LARGE) -> Picture:
@@ -58,7 +59,7 @@ def _alike(matrices: Sequence[Matrix], setting: Setting, *, named: bool) -> Box:
     most = min(LARGE, setting.width - _MARGIN)
     drawn = [draw(matrix, setting.limits[matrix.name], most) for matrix in matrices]
     boxes = (_captioned(picture, setting.terminal, named=named) for picture in drawn)
-    legend = _legend(matrices, drawn[0], setting)
+    legend = _legend(matrices, drawn, setting)
     return stacked([indent(legend, OUT), packed(boxes, setting.width, gap=_GAP)])
 
 
@@ -85,7 +86,7 @@ def heads(matrices: Sequence[Matrix], setting: Setting) -> Box:
     )
     return stacked(
         [
-            _legend(matrices, drawn[0], setting, drawn[0].squares()),
+            _legend(matrices, drawn, setting, drawn[0].squares()),
             packed(boxes, setting.width, gap=_LITTLE_GAP),
         ]
     )
@@ -96,7 +97,7 @@ def _square(longest: int, terminal: Terminal) -> tuple[int, bool]:
     if terminal.paper:
         few = 2 * longest <= _SMALL
         return 1 + few, few
-    return 2 if terminal.shaded or longest <= _NUMBERS else 1, False
+    return 2 if terminal.shaded or longest <= LONGEST else 1, False
 
 
 def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:
@@ -106,20 +107,25 @@ def _name(caption: str, more: str, terminal: Terminal, width: int) -> Box:
 
 
 def _spread(matrix: Matrix) -> str:
-    weights = np.nan_to_num(matrix.array)
+    """Say the mean entropy of rows, but of those that are not finite."""
+    weights = matrix.array
     bits = -(weights * np.log2(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-    return f"H {bits.mean():.2f} bit"
+    finite = bits[np.isfinite(bits)]
+    return f"H {finite.mean():.2f} bit" if finite.size else "H NaN"
 
 
-def _legend(matrices: Sequence[Matrix], picture: Picture, setting: Setting, more: str = "") -> Box:
+def _legend(matrices: Sequence[Matrix], drawn: Sequence[Picture], setting: Setting, more: str = "") -> Box:
     """Show the colours between the ends of the scale, and say what they do not show."""
-    terminal = setting.terminal
+    terminal, picture = setting.terminal, drawn[0]
     low, high = _ends(picture, setting.forms[matrices[0].name], terminal)
     scale: Line = (Span(f"{low} ", "faint"), *picture.legend(terminal), Span(f" {high}", "faint"))
-    if picture.limit is not None:  # the step's formula says what is masked, the sheet's head how it is drawn
-        return Box((scale,))
-    masked = any(matrix.hidden is not None for matrix in matrices)
-    said = [more, picture.scale_said(terminal), "blank is masked" if masked else ""]
+    broken = next(filter(None, (each.broken_said(terminal) for each in drawn)), "")
+    said = [more, broken]
+    if (
+        picture.limit is None
+    ):  # of scores, the formula says what is masked, the sheet's head how they are drawn
+        masked = any(matrix.hidden is not None for matrix in matrices)
+        said = [more, picture.scale_said(terminal), "blank is masked" if masked else "", broken]
     text = spell(" · ".join(filter(None, said)), terminal)
     return wrapped([scale, *([(Span(text, "faint"),)] if text else [])], setting.width)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from attncli.render.box import Box
 from attncli.render.columns import Setting
 from attncli.render.digits import Form
+from attncli.render.elide import shown_rows
 from attncli.render.glyphs import spell
 from attncli.render.ink import Line, Place, Span, cells, pad
 from attncli.render.labels import Names, names
@@ -18,21 +19,26 @@ __all__ = ["mixtures"]
 
 
 def mixtures(matrix: Matrix, mixture: Mixture, setting: Setting) -> Box:
-    """Write each row of an output as the sum of weighted values that it is."""
+    """Write each row of an output, of many the first and last few, as the sum of weighted values that it is."""
     terminal = setting.terminal
     rows = names(matrix.rows, len(matrix.array), terminal, setting.name_width)
     keys = names(mixture.keys, len(mixture.keys), terminal, setting.name_width)
     weight = Form(3 if setting.precision is None else setting.precision)
-    sums = [_sum(mixture, i, keys, weight, setting) for i in range(len(matrix.array))]
-    results = _results(matrix, setting)
-    heads = [_name(rows, i) for i in range(len(matrix.array))]
-    margin, middle = max(map(cells, heads)), max(map(cells, sums))
+    shown = shown_rows(matrix, full=setting.full)
+    there = [i for i in shown if i is not None]
+    sums = {i: _sum(mixture, i, keys, weight, setting) for i in there}
+    results = dict(zip(there, _results(matrix, there, setting), strict=True))
+    heads = {i: _name(rows, i) for i in there}
+    margin, middle = max(map(cells, heads.values())), max(map(cells, sums.values()))
     lines: list[Line] = []
     if matrix.part:
         lines.append((Span(spell(matrix.symbol, terminal), bold=True), Span(f" {matrix.part}", "faint")))
-    for head, terms, result in zip(heads, sums, results, strict=True):
-        name = (Span(" " * (margin - cells(head))), *head)
-        lines.append((*name, Span(" = "), *pad(terms, middle), Span(" = "), *result))
+    for i in shown:
+        if i is None:
+            lines.append((Span(spell("⋯", terminal).rjust(margin), "faint"),))
+            continue
+        name = (Span(" " * (margin - cells(heads[i]))), *heads[i])
+        lines.append((*name, Span(" = "), *pad(sums[i], middle), Span(" = "), *results[i]))
     return Box(tuple(lines))
 
 
@@ -50,19 +56,19 @@ def _sum(mixture: Mixture, i: int, keys: Names, form: Form, setting: Setting) ->
     line: Line = ()
     for j in seen:
         name = f"{j} {keys.texts[j]}" if keys.numbered else keys.texts[j]
-        number = Span(spell(form(float(weights[j])), setting.terminal), bold=bool(weights[j] == best))
+        number = Span(spell(form(float(weights[j])), setting.terminal), bold=bool(weights[j] == best > 0))
         plus = (Span(" + "),) if line else ()
         times = Span(spell("·v(", setting.terminal), "faint")
         line = (*line, *plus, number, times, Span(name), Span(")", "faint"))
     return line
 
 
-def _results(matrix: Matrix, setting: Setting) -> Iterator[Line]:
+def _results(matrix: Matrix, rows: Sequence[int], setting: Setting) -> Iterator[Line]:
     form = setting.forms[matrix.name]
-    texts = [[spell(form(float(x)), setting.terminal) for x in row] for row in matrix.array]
+    texts = [[spell(form(float(x)), setting.terminal) for x in matrix.array[i]] for i in rows]
     widths = [max(map(cells, column)) for column in zip(*texts, strict=True)]
     gaps = [" ", *["  "] * (len(widths) - 1)]
-    for i, row in enumerate(texts):
+    for i, row in zip(rows, texts, strict=True):
         numbers = (
             Span(gap + text.rjust(width), bold=True, of=(Place(matrix, i, j, float(matrix.array[i, j])),))
             for j, (gap, text, width) in enumerate(zip(gaps, row, widths, strict=True))

@@ -44,7 +44,13 @@ def header(title: str, what: str, facts: Sequence[str], terminal: Terminal, page
         (Span(spell(fact, terminal) + separator * (i < len(facts)), "faint"),)
         for i, fact in enumerate(facts, 1)
     ]
-    return stacked([wrapped([left[:1], left[2:]], page), wrapped(said, page, gap=1)])
+    return stacked([wrapped([left[:1], left[2:]], page), _closed(wrapped(said, page, gap=1), separator)])
+
+
+def _closed(box: Box, separator: str) -> Box:
+    """Take the separator from where a line ends: it has nothing to separate there."""
+    ends = ((*line[:-1], line[-1]._replace(text=line[-1].text.removesuffix(separator))) for line in box.lines)
+    return Box(tuple(ends))
 
 
 def steps(sheet: Sheet, terminal: Terminal, width: int, page: int) -> Iterator[Box]:

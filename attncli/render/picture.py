@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attncli.frozen import Frozen
 from attncli.render.box import Box
-from attncli.render.colors import RGB, SCALES, eased, share_color, signed_color
+from attncli.render.colors import BROKEN, RGB, SCALES, eased, share_color, signed_color
 from attncli.render.ink import Line, Place, Span, cells, pad
 from attncli.render.terminal import Terminal
 from attncli.sheet import Matrix, Numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["OF_WEIGHTS", "Picture", "pooled", "scale_said"]
 
@@ -22,6 +26,7 @@ OF_WEIGHTS = "sqrt"
 
 _TICK = 8  # squares from one position that is written to the next
 _SHADES = {True: " ░▒▓█", False: " .:+#"}  # by whether there is more than ASCII
+_NO_SHADE = "!"  # what is not finite
 _LEGEND = 12  # cells
 
 
@@ -30,14 +35,16 @@ class Picture(Frozen):
 
     Args:
         matrix: What it is a picture of.
-        numbers: The largest of each square, or of signed ones the one that is furthest from 0; NaN
-            where all of it is masked.
+        numbers: The largest of each square, or of signed ones the one that is furthest from 0; where
+            any is not finite, NaN or infinity; NaN where all of it is masked.
+        blank: Where all of it is masked.
         side: Queries, and keys, in a square.
         limit: The end of the scale on both sides of 0; None where the numbers are shares of 1.
     """
 
     matrix: Matrix
     numbers: Numbers
+    blank: NDArray[np.bool_]
     side: int
     limit: float | None = None
 
@@ -53,10 +60,12 @@ class Picture(Frozen):
         return len(str(self.start[0] + last * self.side)) + 1
 
     def color(self, number: float, terminal: Terminal) -> RGB | None:
-        """Color a number by its place on the scale; None where there is no scale."""
+        """Color a number by its place on the scale, and one that has none there so that it is seen."""
         stepped, scale = terminal.color == "256", self._scale(terminal)
+        if not math.isfinite(number):
+            return BROKEN[terminal.theme]
         if self.limit is not None:
-            return signed_color(number, self.limit, terminal.theme, scale=scale, stepped=stepped)
+            return signed_color(number, self.limit or 1.0, terminal.theme, scale=scale, stepped=stepped)
         return share_color(eased(number, scale), terminal.theme, terminal.palette, stepped=stepped)
 
     def _scale(self, terminal: Terminal) -> str:
@@ -70,6 +79,11 @@ class Picture(Frozen):
     def scale_said(self, terminal: Terminal) -> str:
         """Say how the size of a number became its colour, or shade."""
         return scale_said(self._scale(terminal), terminal, "weight" if self.limit is None else "|x|")
+
+    def broken_said(self, terminal: Terminal) -> str:
+        """Say how squares are drawn that hold what is not finite; nothing where there are none."""
+        broken = ~np.isfinite(self.numbers) & ~self.blank
+        return f"{'red' if terminal.shaded else _NO_SHADE} is NaN or ∞" if broken.any() else ""
 
     def legend(self, terminal: Terminal) -> Line:
         """Show the colours, or shades, from one end of the scale to the other."""
@@ -133,7 +147,7 @@ class Picture(Frozen):
 
     def place(self, i: int, j: int) -> Place | None:
         """Say what a square stands for; None where all of it is masked, and below the last one."""
-        if i >= len(self.numbers) or np.isnan(self.numbers[i, j]):
+        if i >= len(self.numbers) or self.blank[i, j]:
             return None
         return Place(self.matrix, i * self.side, j * self.side, float(self.numbers[i, j]), self.side)
 
@@ -145,9 +159,16 @@ class Picture(Frozen):
 
     def _shaded(self, terminal: Terminal, wide: int) -> Iterator[Line]:
         shades, scale = _SHADES[terminal.unicode], self._scale(terminal)
-        for row in np.clip(np.nan_to_num(self.numbers), 0, 1):
-            steps = (math.ceil(eased(float(share), scale) * (len(shades) - 1)) for share in row)
-            yield (Span("".join(shades[step] * wide for step in steps)),)
+
+        def shade(number: float, *, blank: bool) -> str:
+            if not blank and not math.isfinite(number):
+                return _NO_SHADE
+            share = 0.0 if blank else min(max(number, 0.0), 1.0)
+            return shades[math.ceil(eased(share, scale) * (len(shades) - 1))]
+
+        for numbers, blanks in zip(self.numbers.tolist(), self.blank.tolist(), strict=True):
+            signs = (shade(number, blank=blank) for number, blank in zip(numbers, blanks, strict=True))
+            yield (Span("".join(sign * wide for sign in signs)),)
 
 
 def scale_said(scale: str, terminal: Terminal, what: str = "|x|") -> str:
@@ -164,16 +185,21 @@ def pooled(matrix: Matrix, most: int, limit: float | None = None) -> Picture:
         most: Squares along the longer side.
         limit: The end of the scale of signed numbers; None takes them for shares of 1.
     """
-    numbers = np.where(np.isfinite(matrix.array), matrix.array, np.nan)
-    if matrix.hidden is not None:
-        numbers = np.where(matrix.hidden, np.nan, numbers)
-    side = math.ceil(max(numbers.shape) / most)
-    spare = [(0, -size % side) for size in numbers.shape]
-    rows, columns = (math.ceil(size / side) for size in numbers.shape)
-    squares = np.pad(numbers, spare, constant_values=np.nan).reshape(rows, side, columns, side)
-    missing = np.isnan(squares)
-    shown = high = np.where(missing, -np.inf, squares).max(axis=(1, 3))
+    masks = [mask for mask in (matrix.hidden, matrix.filled) if mask is not None]
+    hidden = np.logical_or.reduce([np.zeros(matrix.array.shape, dtype=bool), *masks])
+    side = math.ceil(max(hidden.shape) / most)
+    spare = [(0, -size % side) for size in hidden.shape]
+    rows, columns = (math.ceil(size / side) for size in hidden.shape)
+    squares = np.pad(matrix.array, spare).reshape(rows, side, columns, side)
+    masked = np.pad(hidden, spare, constant_values=True).reshape(squares.shape)
+    finite = np.isfinite(squares)
+    known = finite & ~masked
+    shown = high = np.where(known, squares, -np.inf).max(axis=(1, 3))
     if limit is not None:
-        low = np.where(missing, np.inf, squares).min(axis=(1, 3))
+        low = np.where(known, squares, np.inf).min(axis=(1, 3))
         shown = np.where(high >= -low, high, low)
-    return Picture(matrix, np.where(missing.all(axis=(1, 3)), np.nan, shown), side, limit)
+    with np.errstate(invalid="ignore"):  # ∞ − ∞
+        broken = np.where(finite | masked, 0, squares).sum(axis=(1, 3))
+    blank = np.asarray(masked.all(axis=(1, 3)))
+    numbers = np.where(np.isfinite(broken), shown, broken)
+    return Picture(matrix, np.where(blank, np.nan, numbers), blank, side, limit)

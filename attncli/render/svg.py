@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -148,6 +149,8 @@ def _title(place: Place) -> str:
     what = ("max of ", "furthest from 0 of ")[matrix.kind is not Kind.WEIGHTS] if place.side > 1 else ""
     what += "mean of " if any(isinstance(each, range) for each in matrix.lead) else ""
     cell = spell_cell(matrix.name, index, matrix.axes)
+    if place.side > 1 and not math.isfinite(place.number):
+        return f"<title>{_text(cell)} holds NaN or ∞</title>"
     return f"<title>{_text(f'{what}{cell} = {place.number + 0.0!r}')}</title>"
 
 

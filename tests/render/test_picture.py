@@ -15,8 +15,9 @@ from attncli.cells import Axes
 from attncli.compute import compute
 from attncli.errors import InputError
 from attncli.problem import Problem
-from attncli.render.colors import PALETTES, contrast, ink, share_color
+from attncli.render.colors import BROKEN, PALETTES, contrast, ink, share_color
 from attncli.render.picture import pooled
+from attncli.render.svg import render_svg
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix
@@ -160,6 +161,22 @@ def test_a_picture_stands_where_numbers_would_be_too_many() -> None:
     assert "▀" not in "".join(screen(drawn(17), WIDE).display)
 
 
+@pytest.mark.parametrize(("rows", "drawn_at_all"), [((0, 3), False), ((2, 8), False), ((0, 7), True)])
+@pytest.mark.parametrize("terminal", [COLORS, WIDE])
+def test_few_numbers_are_written_however_long_their_rows_are(
+    rows: tuple[int, int], terminal: Terminal, *, drawn_at_all: bool
+) -> None:
+    """Up to 128: 3 or 6 of 20 queries are no sliver of a picture, and no key of theirs is hidden."""
+    problem = drawn(20)
+    weights = array_of(compute(problem), "weights")
+    text = "\n".join(screen(problem, terminal, rows=rows, precision=2).display)
+    found = re.findall(r"\d+\.\d\d\b", text)
+    numbers = [f"{100 * share:.2f}" for share in weights[slice(*rows)].ravel()]
+    assert (set(numbers) <= set(found)) != drawn_at_all
+    assert ("▀" in text) == (drawn_at_all and terminal is COLORS)
+    assert ("hidden" in text) == (drawn_at_all and terminal is WIDE)
+
+
 def test_long_sequences_are_drawn_in_squares() -> None:
     """200 tokens are 50 squares of 4, with what is typical of a row in one line."""
     problem = drawn(200, mask=CAUSAL)
@@ -254,3 +271,96 @@ def test_what_a_query_looks_at_is_said_where_there_is_room() -> None:
 def test_numbers_can_be_read_on_every_color(palette: str, theme: str, share: float) -> None:
     color = share_color(share, theme, palette)
     assert contrast(color, ink(color)) >= 4.5
+
+
+def broken_scores(count: int = 24) -> np.ndarray:
+    """Return scores that are finite but for NaN and both infinities."""
+    scores = np.random.default_rng(3).normal(size=(count, count))
+    scores[2, 1], scores[5, 4], scores[7, 0] = np.nan, np.inf, -np.inf
+    return scores
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_what_is_not_finite_is_red_and_said_to_be(theme: Any) -> None:
+    """It is neither blank, as what is masked, nor of a colour of the scale; the legend says so."""
+    problem = Problem(scores=broken_scores(), mask=CAUSAL, d_k=1)
+    terminal = Terminal(width=100, color="truecolor", theme=theme)
+    red = bytes(BROKEN[theme]).hex()
+    shown = screen(problem, terminal, stages=("scores",))
+    assert sum("red is NaN or ∞" in line for line in shown.display) == 1
+    top, left = next((y, line.index("▀")) for y, line in enumerate(shown.display) if "▀" in line)
+    found = {
+        (i, j)
+        for i, j in np.ndindex(24, 24)
+        if red
+        == (shown.buffer[top + i // 2][left + j].bg if i % 2 else shown.buffer[top + i // 2][left + j].fg)
+    }
+    assert found == {(2, 1), (5, 4), (7, 0)}
+    svg = "".join(render_svg(sheet(problem, stages=("scores",)), terminal))
+    for name in ("scores[2,1] = nan", "scores[5,4] = inf", "scores[7,0] = -inf"):
+        assert f'fill="#{red}"><title>{name}</title>' in svg
+    for stage in ("weights", "masked"):
+        whole = "".join(render_svg(sheet(drawn(24, mask=CAUSAL), stages=(stage,)), terminal))
+        assert red not in whole.partition("</style>")[2]
+        assert "NaN or" not in whole
+
+
+def test_weights_that_are_all_nan_are_no_empty_square() -> None:
+    """Softmax of rows with NaN: each square is red and has its title."""
+    problem = Problem(scores=np.full((24, 24), np.nan), d_k=1)
+    svg = "".join(render_svg(sheet(problem, stages=("weights",)), Terminal(width=100, theme="light")))
+    assert svg.count(f'fill="#{bytes(BROKEN["light"]).hex()}"><title>weights[') == 24 * 24
+    assert "red is NaN or ∞" in svg
+    assert "blank" not in svg
+
+
+@pytest.mark.parametrize("stage", ["scaled", "weights"])
+def test_a_square_that_holds_what_is_not_finite_is_marked(stage: str) -> None:
+    """Among its numbers the largest would hide it."""
+    scores = np.random.default_rng(0).normal(size=(200, 200))
+    scores[9, 5], scores[150, 19] = np.nan, np.inf
+    problem = Problem(scores=scores, mask=CAUSAL, d_k=1)
+    svg = "".join(render_svg(sheet(problem, stages=(stage,)), Terminal(width=120, theme="light")))
+    said = re.findall(r"<title>\w+\[(\d+):(\d+),(\d+):(\d+)\] holds NaN or ∞</title>", svg)
+    found = np.zeros((200, 200), dtype=bool)
+    for top, bottom, left, right in (map(int, span) for span in said):
+        found[top:bottom, left:right] = True
+    broken = ~np.isfinite(array_of(compute(problem), stage))
+    assert broken[9, 5]
+    assert broken[150, 19]
+    assert found[broken].all()
+    side = int(said[0][1]) - int(said[0][0])
+    holding = {(int(i) // side, int(j) // side) for i, j in np.argwhere(broken)}
+    assert len(said) == len(holding)
+
+
+def test_without_colors_what_is_not_finite_has_a_sign() -> None:
+    """In shades NaN would look as 0, or as what is masked."""
+    problem = drawn(5, 12, num_heads=6, mask=CAUSAL, scale=float("nan"))
+    text = "\n".join(screen(problem, WIDE, heads_view=True).display)
+    assert "! is NaN or ∞" in text
+    assert text.count("!!") >= 6
+
+
+def test_a_fill_is_as_blank_as_minus_infinity() -> None:
+    """A picture of scores under a fill of −1e9 has the scale and the squares that it has under −∞."""
+    filled, masked = (
+        "".join(render_svg(sheet(problem, stages=("masked",)), Terminal(width=100)))
+        for problem in (drawn(20, mask=CAUSAL, mask_fill=-1e9), drawn(20, mask=CAUSAL))
+    )
+    squares = r'(fill="#\w+"><title>masked[^<]*)</title>'
+    assert re.findall(squares, filled) == re.findall(squares, masked) != []
+
+
+def test_entropy_is_of_the_rows_that_have_one() -> None:
+    """Of a head whose first rows are NaN it is the mean of the others; a head that is all NaN has none."""
+    scores = np.random.default_rng(0).normal(size=(2, 6, 6))
+    scores[0, :2, 0] = np.nan
+    scores[1] = np.nan
+    problem = Problem(scores=scores[None], d_k=1, scale="none", num_heads=2)
+    exponentials = np.exp(scores[0, 2:])
+    weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    bits = -(weights * np.log2(weights)).sum(axis=-1).mean()
+    text = "\n".join(screen(problem, WIDE, heads_view=True).display)
+    assert f"head 0  H {bits:.2f} bit" in text
+    assert "head 1  H NaN" in text

@@ -20,8 +20,11 @@ from hypothesis import strategies as st
 from attncli.compute import compute
 from attncli.problem import Mask, Problem
 from attncli.render.colors import (
+    BLACK,
     PALETTES,
+    RGB,
     SCALES,
+    WHITE,
     contrast,
     ink,
     share_color,
@@ -218,3 +221,51 @@ def test_a_larger_weight_never_looks_smaller(scale: str, one: float, other: floa
     """Each scale keeps the order of weights."""
     small, large = (weight_color(share, "dark", "gray", scale=scale) for share in sorted((one, other)))
     assert small is None or (large is not None and small <= large)
+
+
+PAPERS = {"light": WHITE, "dark": RGB(0x16, 0x18, 0x1D)}
+"""Backgrounds of pictures; a terminal's is often black, which is darker."""
+
+each_ramp = pytest.mark.parametrize("palette", [*PALETTES, "signed"])
+each_theme = pytest.mark.parametrize("theme", PAPERS)
+of_each_depth = pytest.mark.parametrize("stepped", [False, True])
+
+
+def color_of(share: float, palette: str, theme: str, *, stepped: bool) -> RGB:
+    color = (
+        signed_color(share, 1, theme, stepped=stepped)
+        if palette == "signed"
+        else share_color(share, theme, palette, stepped=stepped)
+    )
+    assert color is not None
+    return color
+
+
+@of_each_depth
+@each_theme
+@each_ramp
+def test_zero_does_not_look_masked(palette: str, theme: str, *, stepped: bool) -> None:
+    """What is masked is as bare as the paper, from which even the color of 0 stands off."""
+    zero = color_of(0.0, palette, theme, stepped=stepped)
+    assert contrast(zero, WHITE if theme == "light" else BLACK) >= 1.15
+    if not stepped:  # what is drawn on paper has all colours
+        assert contrast(zero, PAPERS[theme]) >= 1.15
+
+
+@of_each_depth
+@each_theme
+@each_ramp
+def test_more_is_further_from_the_paper(palette: str, theme: str, *, stepped: bool) -> None:
+    """From 0 to all, the contrast to the background never falls."""
+    steps = [color_of(share, palette, theme, stepped=stepped) for share in np.linspace(0, 1, 65)]
+    contrasts = [contrast(color, PAPERS[theme]) for color in steps]
+    assert np.all(np.diff(contrasts) >= -0.02)  # a hair of rounding
+
+
+@each_theme
+def test_scores_of_zero_are_drawn(theme: Any) -> None:
+    """Where all are 0 there is no scale, but they are not blank as what is masked is."""
+    problem = Problem(scaled=np.zeros((20, 20)), mask=CAUSAL)
+    drawing = written("svg", problem, None, "scaled", theme=theme)
+    color = bytes(color_of(0.0, "signed", theme, stepped=False)).hex()
+    assert drawing.count(f'fill="#{color}"><title>scaled[') == 400

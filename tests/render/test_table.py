@@ -7,6 +7,7 @@ Golden files hold it at fixed widths. After a change that is meant, rewrite them
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from pathlib import Path
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len  # noqa: TID251  (an independent measure)
 
 from attncli.problem import Problem, Source
+from attncli.render.block import setting_of
 from attncli.render.colors import RGB, WHITE, contrast, ink, signed_color, weight_color
+from attncli.render.columns import columns
 from attncli.render.digits import suited
 from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
@@ -333,3 +336,136 @@ def test_same_bytes_each_time() -> None:
 def test_renders_whatever_a_view_leaves() -> None:
     shown: Sheet = sheet(cat(), stages=())
     assert "cat.yaml" in render_table(shown, Terminal())
+
+
+@pytest.mark.parametrize(("queries", "hidden"), [(30, 48), (16, 0)])
+@pytest.mark.parametrize("full", [False, True])
+def test_mixtures_of_many_rows_are_cut_as_tables_are(queries: int, hidden: int, *, full: bool) -> None:
+    """The first three and the last three rows, and the note counts what is really hidden."""
+    draw = np.random.default_rng(0)
+    problem = Problem(Q=draw.normal(size=(queries, 3)), K=draw.normal(size=(2, 3)), V=np.eye(2))
+    text = render_table(sheet(problem, stages=("output",), full=full), Terminal(width=80))
+    rows = [int(row) for row in re.findall(r"^ +(\d+) = .*v\(0\).*v\(1\)", text, re.MULTILINE)]
+    if hidden and not full:
+        assert rows == [0, 1, 2, queries - 3, queries - 2, queries - 1]
+        assert f"{hidden} of {2 * queries} cells hidden: --full shows them" in text
+    else:
+        assert rows == list(range(queries))
+        assert "hidden" not in text
+
+
+def test_a_mixture_without_weight_has_no_largest() -> None:
+    """Of weights that are all 0, as of scores that are all −∞, none is bold: the table marks none either."""
+    scores = np.array([[0.0, 1.0], [-np.inf, -np.inf]])
+    problem = Problem(scores=scores, V=np.eye(2), d_k=1)
+    text = render_table(sheet(problem, stages=("output",)), Terminal(color="truecolor"))
+    first, second = (line.partition("= ")[2] for line in text.splitlines() if "v(" in plain(line))
+    assert first.count("\x1b[1m0.") == 1
+    assert second.partition("[ ")[0].count("\x1b[1m0.") == 0
+
+
+@pytest.mark.parametrize("stage", ["weights", "scaled"])
+def test_columns_are_as_wide_in_every_head(stage: str) -> None:
+    """One head holds a number of one more digit than the others; their columns stand level all the same."""
+    tokens = tuple("abcdefghijl")
+    shares = np.full((2, 11, 11), 1 / 11)
+    shares[0], shares[0, :, 0] = 0.05, 0.5
+    logits = np.log(shares)
+    logits[0] *= 5 if stage == "scaled" else 1
+    problem = Problem(scaled=logits, tokens=tokens)
+    text = render_table(sheet(problem, stages=(stage,)), Terminal(width=120))
+    steps: list[int] = []
+    for row in (line for line in text.splitlines() if line.lstrip().startswith("q╲k ")):
+        starts = [match.start() for match in re.finditer(r"\b[a-jl]\b", row)]
+        for head in range(0, len(starts), 11):
+            steps += np.diff(starts[head : head + 11]).tolist()
+    assert len(steps) == 2 * 10
+    assert len(set(steps)) == 1
+
+
+def test_maxima_have_the_digits_of_the_scores_that_they_are_of() -> None:
+    """Each stands in its row as it is written beside the row, however many columns there are."""
+    for count in (3, 7, 12):
+        text = render_table(sheet(drawn(count, mask=CAUSAL), stages=("masked",)), Terminal(width=120))
+        rows = [line.split() for line in text.splitlines() if re.match(r" +\d+ +−?\d", line)]
+        rows = [row for row in rows if len(row) == count + 2]
+        assert len(rows) == count
+        assert all(row[-1] in row[1:-1] for row in rows)
+
+
+def test_what_is_left_out_by_choice_is_counted() -> None:
+    """Sums and maxima of a window are of whole rows, which the sheet says."""
+    problem = drawn(20, mask=CAUSAL)
+
+    def said(**view: Any) -> str:
+        return " ".join(render_table(sheet(problem, **view), Terminal(width=120)).split())
+
+    both = said(rows=(5, 8), columns=(2, 6))
+    options = "--rows 5:8 --cols 2:6; sums and maxima are of whole rows"
+    assert f"17 of 20 queries and 16 of 20 keys not shown: {options}" in both
+    assert "16 of 20 keys not shown: --cols 2:6; sums and maxima are of whole rows" in said(columns=(2, 6))
+    rows = said(rows=(5, 8))
+    assert "17 of 20 queries not shown: --rows 5:8" in rows
+    assert "whole rows" not in rows
+    assert "not shown" not in said() + said(rows=(0, 20), columns=(0, 20))
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+def test_no_line_of_a_wrapped_head_ends_in_a_separator(*, unicode: bool) -> None:
+    """Whatever the width, what parts two facts stands between them."""
+    problem = drawn(3, 8, batch=2, num_heads=4, mask=CAUSAL)
+    separated = False
+    for width in range(40, 121):
+        lines = render_table(sheet(problem), Terminal(width=width, unicode=unicode)).splitlines()
+        head = lines[: lines.index("")]
+        sign = "·" if unicode else "."
+        separated |= any(f" {sign} " in line for line in head)
+        assert not [line for line in head if line.endswith(f" {sign}")]
+        assert " ".join(head).endswith("causal")
+    assert separated
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (1.0, "off by 1 "),
+        (0.25, "off by 0.25 "),
+        (3e-5, "off by 3e-5 "),
+    ],
+)
+def test_how_far_rows_are_from_1_is_a_number_that_is_read(error: float, said: str) -> None:
+    """A large error is written as people write it, and is no ± of anything."""
+    shown = sheet(cat())
+    assert shown.checks is not None
+    checks = dataclasses.replace(shown.checks, row_sum_error=error)
+    text = render_table(dataclasses.replace(shown, checks=checks), Terminal(width=100))
+    assert f"rows do not sum to 1: {said}" in text
+
+
+@pytest.mark.parametrize("fill", [-1e9, -1e4, -40.0])
+def test_a_fill_is_no_part_of_the_scale_of_scores(fill: float) -> None:
+    """Kept scores keep the colours that they have beside −∞, and what was filled is as dim as that."""
+    problem = drawn(3, mask=CAUSAL)
+
+    def heats(problem: Problem) -> list[RGB | None]:
+        shown = sheet(problem, stages=("masked",))
+        terminal = Terminal(width=100, color="truecolor")
+        setting = setting_of(shown.blocks[0], shown, terminal, 100)
+        (made,) = columns(shown.blocks[0].matrices, setting)
+        spans = [made[j].cells[i] for i, j in np.ndindex(3, 3)]
+        assert [span.role for span in spans] == ["faint" if j > i else "plain" for i, j in np.ndindex(3, 3)]
+        return [span.heat for span in spans]
+
+    filled = heats(dataclasses.replace(problem, mask_fill=fill))
+    assert filled == heats(problem)
+    assert [heat is None for heat in filled] == [j > i for i, j in np.ndindex(3, 3)]
+
+
+def test_numbers_beside_heads_have_the_same_digits() -> None:
+    """Maxima and sums of one head may be small; they are written as those of the other heads are."""
+    draw = np.random.default_rng(0)
+    logits = draw.normal(size=(2, 8, 8)) * np.array([1.0, 0.01])[:, None, None]
+    text = render_table(sheet(Problem(masked=logits), stages=("weights",)), Terminal(width=70))
+    ends = [line.split()[-3:] for line in text.splitlines() if re.match(r" +\d( +\d+\*?)+ ", line)]
+    assert len(ends) == 16
+    assert all(len({len(row[place].partition(".")[2]) for row in ends}) == 1 for place in range(3))
