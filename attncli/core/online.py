@@ -105,9 +105,8 @@ class Online:
                 details["lse_with_sink"] = _log(total, top)
         output = mixed
         if p.normalize == "sum":
-            output = xp.where(
-                total == 0, mixed * 0.0, share(mixed, total)
-            )  # weights are 0 then, and 0·NaN is NaN
+            # Of a total of 0 every weight is 0, and 0·NaN is NaN.
+            output = xp.where(total == 0, mixed * 0.0, share(mixed, total))
         elif p.normalize == "softmax":  # as in `weights`, a total of 0 is one of zeros
             output = mixed / xp.where(total == 0, (details and p.empty) or 1.0, total)
         output = self._where_some(output)

@@ -25,7 +25,7 @@ from attncli.trace import Array, Value, untraced
 
 __all__ = ["Engine", "Job", "Mixed", "Strip", "Work", "job_of"]
 
-_VEILS = 8
+_MASK_BIASES = 8
 """How many different tiles at the edges of sight are held ready; most masks have fewer."""
 
 
@@ -90,7 +90,7 @@ class Job(Frozen, kw_only=True):
         lengths: Of each query when it is scaled, ``(…, seq_q)``, and of the longest key, ``(…, 1)``,
             where scores are bounded by them; None where they are not.
         reach: How far from 0 scores may be for exponentials to be taken as they are.
-        veil: Makes what is added to finite scores to hide those out of sight of some rules, which are
+        mask_bias: Makes what is added to finite scores to hide those out of sight of some rules, which are
             for a tile of so many queries and keys; None where only a mask does.
     """
 
@@ -104,7 +104,7 @@ class Job(Frozen, kw_only=True):
     by_pair: bool
     lengths: tuple[Array, Array] | None
     reach: float
-    veil: Callable[[masks.Rules, int, int], Array] | None
+    mask_bias: Callable[[masks.Rules, int, int], Array] | None
 
     def tiles(self, part: Inputs) -> Iterator[tuple[slice, bool | None]]:
         """Yield the keys of each tile of a strip, and whether all of it is in sight; None may be partly."""
@@ -132,24 +132,24 @@ class Job(Frozen, kw_only=True):
         seen_whole = replace(part, mask=None) if part.mask else part
         online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(strip))
         for keys, seen in self.tiles(part):
-            veil = None if seen else self._veil_of(part, keys)
-            masked = not seen and veil is None
+            mask_bias = None if seen else self._mask_bias_of(part, keys)
+            masked = not seen and mask_bias is None
             tile = part if masked else seen_whole
             if masked or self.by_pair:
                 lead = (ALL,) * len(strip.lead)
                 tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
             z, keep = logits(tile, q, k and Value(k.array[..., keys, :], k.symbol), untraced)
-            scores = z.array if veil is None else z.array + veil
+            scores = z.array if mask_bias is None else z.array + mask_bias
             online.add(tile, scores, v[..., keys, :], keep and keep.array)
         return Mixed(*online.end(part))
 
-    def _veil_of(self, part: Inputs, keys: slice) -> Array | None:
+    def _mask_bias_of(self, part: Inputs, keys: slice) -> Array | None:
         """Return what hides a tile when it is added; tiles at one distance from their queries share it."""
         rules = part.mask
-        if self.veil is None or rules is None:
+        if self.mask_bias is None or rules is None:
             return None
         distance = rules.first_query - rules.first_key - keys.start
-        return self.veil(
+        return self.mask_bias(
             replace(rules, first_query=distance, first_key=0), part.seq_q, keys.stop - keys.start
         )
 
@@ -183,7 +183,7 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
     else:
         scales = ()
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
-    hidden_counts, lengths, far, veil = p.exclude, None, 0.0, None
+    hidden_counts, lengths, far, mask_bias = p.exclude, None, 0.0, None
     if p.dropout and math.isnan(p.empty):  # which weights of an empty row are dropped shows
         hidden_counts = False
     elif engine.looks and scales and q and k and not (p.bias or p.additive):
@@ -197,7 +197,7 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
             if hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
                 lengths, far = (query, xp.max(key, axis=-1, keepdims=True)), reach(sizes, p.seq_k)
             if hides and p.mask and p.mask.by_distance:
-                veil = lru_cache(_VEILS)(partial(_veil, like=k.array))
+                mask_bias = lru_cache(_MASK_BIASES)(partial(_mask_bias, like=k.array))
     by_pair = q is None or p.biased or p.additive is not None or p.dropout is not None
     return Job(
         p=p,
@@ -210,11 +210,11 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         by_pair=by_pair,
         lengths=lengths,
         reach=far,
-        veil=veil,
+        mask_bias=mask_bias,
     )
 
 
-def _veil(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:
+def _mask_bias(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:
     xp = namespace(like)
     nothing = xp.zeros((), dtype=like.dtype, device=like.device)
     return xp.where(masks.keep(rules, seq_q, seq_k, like).array, nothing, -math.inf)
