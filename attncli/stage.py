@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
-from typing import Any, Generic, ParamSpec, TypeAlias, cast
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, cast
 
 from attncli.frozen import Frozen
 
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 
 
-class Value(Frozen):
+class Value(NamedTuple):
     """An array, or a number, with the symbol that stands for it in formulas."""
 
     array: Array

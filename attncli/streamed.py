@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import threadpoolctl
@@ -44,7 +45,7 @@ def _in_threads(work: Work, todo: Sequence[Strip], progress: Progress | None) ->
         with np.errstate(all="ignore"):  # set for each thread anew
             return work(strip)
 
-    with threadpoolctl.threadpool_limits(1, "blas") as before:
+    with _libraries().limit(limits=1, user_api="blas") as before:
         pool = ThreadPoolExecutor(_threads(before))
         try:
             for done, mixed in enumerate(pool.map(quietly, todo), 1):
@@ -53,6 +54,12 @@ def _in_threads(work: Work, todo: Sequence[Strip], progress: Progress | None) ->
                 yield mixed
         finally:
             pool.shutdown(cancel_futures=True)  # on Ctrl-C, what has not begun never does
+
+
+@cache
+def _libraries() -> threadpoolctl.ThreadpoolController:
+    """Find the libraries with threads of their own, which takes a millisecond; NumPy's is there by now."""
+    return threadpoolctl.ThreadpoolController()
 
 
 def _threads(limits: threadpoolctl.threadpool_limits) -> int:

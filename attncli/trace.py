@@ -65,8 +65,9 @@ Caller: TypeAlias = Callable[..., Value]
 
 def untraced(stage: Stage[...], *args: Any, **kwargs: Any) -> Value:
     """Run a stage on values, and keep nothing of it."""
-    result = stage.function(*map(_bare, args), **{name: _bare(value) for name, value in kwargs.items()})
-    return Value(result, stage.symbol)
+    given = [each.array if isinstance(each, Value) else each for each in args]
+    named = {name: _bare(value) for name, value in kwargs.items()}
+    return Value(stage.function(*given, **named), stage.symbol)
 
 
 def _bare(value: Any) -> Any:

@@ -66,6 +66,13 @@ ORDER: dict[str, tuple[str, ...]] = {
 }
 """The stages in the order of the computation, by the part of it whose precision they share."""
 
+_SIMILARITIES: dict[str, Stage[...]] = {
+    "dot": scores,
+    "cosine": cosine_scores,
+    "general": general_scores,
+    "additive": additive_scores,
+}
+
 
 def attend(p: Inputs, trace: Trace, *, looks: bool = False) -> Value:
     """Compute softmax(Q·Kᵀ ÷ √d_k)·V, through every stage that the inputs call for.
@@ -161,13 +168,7 @@ def _serve(p: Inputs, shared: Value | None) -> Value | None:
 
 
 def _compare(p: Inputs, q: Value, k: Value | None, trace: Caller) -> Value:
-    ways: dict[str, Stage[...]] = {
-        "dot": scores,
-        "cosine": cosine_scores,
-        "general": general_scores,
-        "additive": additive_scores,
-    }
-    return trace(ways[p.similarity.kind], q, k, *p.similarity.weights)
+    return trace(_SIMILARITIES[p.similarity.kind], q, k, *p.similarity.weights)
 
 
 def _scale(p: Inputs, s: Value, trace: Caller) -> Value:

@@ -253,10 +253,11 @@ def _converted(part: Any, convert: Callable[[Array, str], Array], symbol: str) -
         return convert(part, symbol)
     if isinstance(part, Drawn):
         return replace(part, convert=lambda array: convert(part.convert(array), symbol))
+    if isinstance(part, Value):
+        return Value(_converted(part.array, convert, part.symbol), part.symbol)
     if isinstance(part, tuple):
         return tuple(_converted(each, convert, symbol) for each in part)
     if is_dataclass(part) and not isinstance(part, type):
-        symbol = part.symbol if isinstance(part, Value) else symbol
         changes = {f.name: _converted(getattr(part, f.name), convert, symbol) for f in fields(part)}
         return replace(part, **changes)
     return part

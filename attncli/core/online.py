@@ -42,14 +42,14 @@ class Online:
         self._mixed: Array | None = None
         self._some: Array | bool = False  # whether a weight of the row is left, where some are taken out
 
-    def add(self, p: Inputs, z: Array, v: Array, keep: Array | None) -> None:
+    def add(self, p: Inputs, z: Array, keep: Array | None, v: Array) -> None:
         """Take in a tile.
 
         Args:
             p: The inputs, cut down to the tile.
             z: Its scores, scaled and masked, ``(…, queries, keys)``.
-            v: Its values, ``(…, keys, value_dim)``.
             keep: True where a query sees a key; None where all do.
+            v: Its values, ``(…, keys, value_dim)``.
         """
         xp = namespace(z)
         shares = self._exponentials(z) if p.normalize == "softmax" else unnormalized(z)

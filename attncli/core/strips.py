@@ -133,14 +133,13 @@ class Job(Frozen, kw_only=True):
         online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(strip))
         for keys, seen in self.tiles(part):
             mask_bias = None if seen else self._mask_bias_of(part, keys)
-            masked = not seen and mask_bias is None
-            tile = part if masked else seen_whole
-            if masked or self.by_pair:
+            tile = seen_whole if seen or mask_bias is not None else part
+            if tile.mask or self.by_pair:
                 lead = (ALL,) * len(strip.lead)
                 tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
-            z, keep = logits(tile, q, k and Value(k.array[..., keys, :], k.symbol), untraced)
-            scores = z.array if mask_bias is None else z.array + mask_bias
-            online.add(tile, scores, v[..., keys, :], keep and keep.array)
+            its_keys = k and Value(k.array[..., keys, :], k.symbol)
+            # Scores have no name here, so that the next ones can take their place in memory.
+            online.add(tile, *_scores(tile, q, its_keys, mask_bias), v[..., keys, :])
         return Mixed(*online.end(part))
 
     def _mask_bias_of(self, part: Inputs, keys: slice) -> Array | None:
@@ -160,6 +159,17 @@ class Job(Frozen, kw_only=True):
         query, key = self.lengths
         most = cut(query, *strip.lead, strip.queries) * cut(key, *strip.lead, ALL)
         return bool(namespace(most).max(most) <= self.reach)
+
+
+def _scores(
+    tile: Inputs, q: Value | None, k: Value | None, mask_bias: Array | None
+) -> tuple[Array, Array | None]:
+    """Return the scores of a tile, and which of them are kept; None where all are."""
+    z, keep = logits(tile, q, k, untraced)
+    scores = z.array
+    if mask_bias is not None:
+        scores += mask_bias
+    return scores, keep and keep.array
 
 
 def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator[tuple[slice, bool | None]]:
@@ -188,7 +198,8 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         hidden_counts = False
     elif engine.looks and scales and q and k and not (p.bias or p.additive):
         xp = namespace(q.array)
-        query, key = lengths_of(untraced(scaled, q, *scales).array), lengths_of(k.array)
+        query = xp.abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
+        key = lengths_of(k.array)
         sizes = xp.abs(v.array)
         others = [lengths_of(p.by_distance.array)] if p.by_distance else []
         finite = stay_finite(query, key, sizes, *others)
