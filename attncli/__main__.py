@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command line and leave with its exit status."""
     try:
         _settle()  # Ctrl-C may come while anything is imported, so that all of it is imported in here
-        gc.set_threshold(50_000)  # nothing that is imported is garbage, and looking through it takes time
+        gc.set_threshold(200_000)  # nothing that is imported is garbage, and looking through it takes time
         from attncli.cli import run  # noqa: PLC0415
 
         status = run()
