@@ -24,13 +24,14 @@ MAY_IMPORT = {
     "stage": "",
     "trace": "stage",
     "meant": "stage",
+    "namesakes": "meant",
     "keys": "",
     "presets": "",
     "records": "keys",
     "problem": "keys records presets errors",
     # the mathematics: no NumPy, no files, no terminal
     "core": "trace problem errors",
-    "resolve": "core trace problem presets errors",
+    "resolve": "core trace problem presets errors text",
     "backends": "trace errors",
     "memory": "errors",
     "plan": "core memory trace",
@@ -42,7 +43,7 @@ MAY_IMPORT = {
     "draw": "errors",
     "drawn": "draw memory problem errors",
     "archive": "errors text",
-    "readers": "archive draw problem errors text meant",
+    "readers": "archive draw problem errors text meant namesakes",
     "stored": "readers compute resolve core problem trace errors text version",
     # what a result shows, before anything is text
     "cells": "errors text meant",  # as they are named

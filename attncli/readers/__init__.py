@@ -31,10 +31,10 @@ ProblemReader: TypeAlias = Callable[[str, str], Documents]
 
 
 def _yaml(text: str, name: str) -> Documents:
-    from attncli.readers import yaml_faults, yaml_tree  # noqa: PLC0415
+    from attncli.readers import yaml_lines, yaml_tree  # noqa: PLC0415
 
     tree = yaml_tree.parse(text, name)
-    if isinstance(tree, str) and (fault := yaml_faults.wide_colon(text, name)):
+    if isinstance(tree, str) and (fault := yaml_lines.line_fault(text, range(text.count("\n") + 1), name)):
         raise fault
     yield tree, TextSource(name=name, text=text, tokens=yaml_tree.tokens)
 

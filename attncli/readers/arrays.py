@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from attncli.readers import block, nested
 from attncli.readers.files import FORMATS, is_reference, read_reference
 from attncli.readers.numbers import NotANumber, number, odd_characters
 from attncli.readers.scalars import check_names, choice, integer, integers
+from attncli.readers.signs import wide_sign
 from attncli.readers.tree import Tree
 from attncli.text import quote
 
@@ -30,6 +32,15 @@ _FORMS = (
     "an array is written as rows in brackets, [[1, 2], [3, 4]], as a block of text after |, "
     f"or as the name of a file ({', '.join(FORMATS)})"
 )
+
+_CALLS = (
+    (r"\brandn\w*\(|\bnormal\(", "{random: {shape: [3, 4], seed: 0, distribution: normal}}"),
+    (r"\brand\w*\(|\buniform\(", "{random: {shape: [3, 4], seed: 0}}"),
+    (r"\b(eye|identity)\(", "identity"),
+    (r"\bzeros\w*\(", "zeros"),
+    (r"\bones\w*\(", "ones"),
+)
+"""What NumPy and torch would be called for, and the form that says it here."""
 
 
 def number_array(value: Tree, path: Path, folder: pathlib.Path) -> NDArray[Any]:
@@ -126,6 +137,12 @@ def _check_axes(array: NDArray[Any], value: Tree, path: Path) -> None:
 
 def _drawn(value: Mapping[str, Tree], path: Path) -> NDArray[np.float64]:
     """Draw what ``{random: {shape: …, seed: …, distribution: …}}`` asks for."""
+    if any(map(_is_number, value)):
+        raise InputError(
+            f"{cell_name(path)} is in braces, which hold keys, where rows of numbers were expected",
+            path=path,
+            fix=f"write {cell_name(path)}: [[1, 2], [3, 4]]",
+        )
     check_names(value, ("random",), path)
     path = (*path, "random")
     how = value.get("random")
@@ -148,20 +165,24 @@ def _drawn(value: Mapping[str, Tree], path: Path) -> NDArray[np.float64]:
 
 
 def _no_array(value: Tree, path: Path) -> InputError:
-    name = cell_name(path)
+    """Make the error for a value in which no array can be seen."""
+    name, text = cell_name(path), str(value)
+    context, fix = _FORMS, f"write {name}: [[1, 2], [3, 4]]"
     if value == "":
         what = f"{name} is empty"
     elif value is None:
         what = f"{name} is null"
-    elif isinstance(value, bool) or not _is_number(value):
-        odd = odd_characters(str(value))
-        found = (
-            "text" if isinstance(value, str) else "a truth value" if isinstance(value, bool) else "a mapping"
-        )
-        what = f"{name} is {found}, {quote(str(value))}{f' ({odd})' if odd else ''}, where rows of numbers were expected"
+    elif not isinstance(value, bool) and _is_number(value):
+        what = f"{name} is the single number {quote(text, marks='')}, where a matrix, a list of rows, was expected"
+    elif isinstance(value, str) and (sign := wide_sign(text)):
+        what, context, fix = f"{name} is {quote(text)}: {sign.what}", "", sign.fix
     else:
-        what = f"{name} is the single number {quote(str(value), marks='')}, where a matrix, a list of rows, was expected"
-    return InputError(what, path=path, context=_FORMS, fix=f"write {name}: [[1, 2], [3, 4]]")
+        kind = "text" if isinstance(value, str) else "a truth value"
+        odd = f" ({odd})" if (odd := odd_characters(text)) else ""
+        what = f"{name} is {kind}, {quote(text)}{odd}, where rows of numbers were expected"
+        call = next((form for pattern, form in _CALLS if re.search(pattern, text)), None)
+        context, fix = ("", f"write {name}: {call}") if call else (context, fix)
+    return InputError(what, path=path, context=context, fix=fix)
 
 
 def _is_number(value: Tree) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from attncli.errors import InputError, Path, cell_name
+from attncli.readers.signs import Seen, wide_signs
 from attncli.readers.tree import Folded, Plain, Tree
 from attncli.text import quote
 
@@ -15,6 +16,14 @@ _WRAPPER = re.compile(
     r"(?P<rest>(?:,\s*(?:dtype|device|grad_fn|requires_grad|size|layout)\s*=\s*[^=]*)*),?\s*\)[,;]?\s*",
     re.DOTALL,
 )
+_ELSEWHERE = (
+    (r"^[-－]\s*\[", "a blank is missing after the dash", "write - [1, 2], one dash and one blank before each row"),
+    (r";", "rows are parted by semicolons, as in MATLAB", "write each row on a line of its own, or in brackets: [[1, 2], [3, 4]]"),
+    (r"&|\\begin|\\\\", "this is LaTeX", "write each row on a line of its own, with blanks or commas between numbers"),
+    (r"(?m)^[ \t]*(>>>|In \[|\w+[ \t]*=)", "this is more than the printout of one array", "paste only from tensor( or array( to its closing bracket"),
+    (r"(np|numpy)\.(float|int)\d+\(", "these are numbers as NumPy 2 shows them in a list", "print the array itself, or numpy.set_printoptions(legacy='1.25') first"),
+    (r"(?s)\[\s*(\w+\.)?(tensor|array)\(", "this is a list of arrays", "stack them before they are printed: torch.stack(xs), numpy.stack(xs)"),
+)  # fmt: skip
 _SEVERAL = re.compile(r"\s*[+-]?\.?\d[^\s,]*[\s,]+[+-]?\.?\d")
 _TOKEN = re.compile(r"[\[\],]|[^\s\[\],]+")
 
@@ -42,6 +51,7 @@ def rows(text: str, path: Path) -> list[Tree]:
         )
     match = _WRAPPER.fullmatch(text)
     body = match["body"] if match else text.strip()
+    _no_other_signs(body, path)
     if "[" in body or "]" in body:
         return _nested(body, path)
     if isinstance(text, Plain | Folded):
@@ -51,6 +61,21 @@ def rows(text: str, path: Path) -> list[Tree]:
             fix="put | after the key's colon, with the rows on the lines below it, or write [[1, 2], [3, 4]]",
         )
     return [_row(line) for line in filter(str.strip, body.splitlines())]
+
+
+def _no_other_signs(text: str, path: Path) -> None:
+    """Refuse what parts rows and numbers elsewhere, before half of it is taken for a number."""
+    sign = next((each for each in wide_signs(text) if not text[each.offset].isspace()), None)
+    for pattern, what, fix in () if sign else _ELSEWHERE:
+        if found := re.search(pattern, text):
+            sign = Seen(found.start(), what, fix)
+            break
+    if sign:
+        row = text.count("\n", 0, sign.offset)
+        line = text.splitlines()[row]
+        raise InputError(
+            f"{cell_name(path)} line {row + 1}, {quote(line.strip())}: {sign.what}", path=path, fix=sign.fix
+        )
 
 
 def _row(line: str) -> list[Tree]:

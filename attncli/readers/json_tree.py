@@ -150,21 +150,22 @@ def _holds_number(tree: Tree) -> bool:
 
 def _duplicate(text: str, start: int, name: str) -> InputError:
     """Find the first key that its mapping holds already."""
-    seen: list[set[str] | None] = []
+    seen: list[dict[str, int] | None] = []
     following = tokens(text, start)
     while token := next(following, None):
         if token.kind == "[" and text.find("{", token.offset, past := end(text, token.offset)) < 0:
             following = tokens(text, past)  # a matrix, however large, has no keys
         elif token.kind in "[{":
-            seen.append(set() if token.kind == "{" else None)
+            seen.append({} if token.kind == "{" else None)
         elif token.kind in "]}":
             seen.pop()
         elif (held := seen[-1]) is not None and _is_key(text, token.offset):
             if token.value in held:
                 place = Place(name, *place_at(text, token.offset))
-                message = f"the key {quote(token.value)} is given twice"
+                first, *_ = place_at(text, held[token.value])
+                message = f"the key {quote(token.value)} is given twice; line {first} has it already"
                 return InputError(message, fix="keep one of the two", place=place)
-            held.add(token.value)
+            held[token.value] = token.offset
     raise AssertionError("a duplicate key was seen and is not there")
 
 
@@ -181,6 +182,16 @@ def _leftover(text: str, offset: int, name: str) -> InputError:
             f"a second document starts here, on line {place.line}",
             fix="a .json file holds one problem; name the file .jsonl if it holds one on each line",
             place=place,
+        )
+    if re.match(r"//|/\*|#", text[offset:]):
+        return InputError(
+            "not JSON: a comment, which JSON does not have",
+            fix="take it away, or write the file as YAML",
+            place=place,
+        )
+    if text[offset] == ":":
+        return InputError(
+            "the braces around the keys are missing", fix='write {"X": [[1, 2], [3, 4]]}', place=place
         )
     return InputError(
         f"{quote(text[offset])} stands after the end of the document",

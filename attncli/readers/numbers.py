@@ -52,11 +52,18 @@ _REASONS = (
     _Reason(r"\.{2,}|…", "stands for numbers that were left out", "write all of them"),
     _Reason(r"[+-]?0[xob][\da-f_]+", "is not a decimal number", "write it in decimal digits"),
     _Reason(r".*[\d.][ij]\)?", "is a complex number", "attention is computed with real numbers"),
-    _Reason(r".*，.*|.*、.*", "holds a full-width comma", "separate numbers by an ASCII comma and a blank"),
+    _Reason(r"[+-]?\s*(float\(.*\)|(np|numpy|jnp|torch|math)\.(inf|nan))", "is written as in Python", "write inf, -inf or nan"),
+    _Reason(r"(np|numpy)\.(float|int|uint|bool)\w*\(.*\)", "is a number as NumPy shows it in a list", "write what stands in its brackets"),
+    _Reason(r"((torch|np|numpy|jnp)\.)?(tensor|array)\(.*", "is a printout where one number was expected", "write the number alone; a whole matrix may stand as it was printed: X: tensor([[1, 2], [3, 4]])"),
+    _Reason(r".*;.*", "holds a semicolon, as MATLAB parts rows", "write each row in brackets, with commas: [[1, 2], [3, 4]]"),
+    _Reason(r"(?!-?sqrt\().*[a-z_]\w*\(.*|.*\d\s*(\*|\^).*|.*√.*", "is a formula, and only the like of 1/3 and sqrt(2)/2 is worked out", "write its value"),
+    _Reason(r"\(.*|[^(]*\)", "is in round brackets", "write square ones: [[1, 2], [3, 4]]"),
     _Reason(r"[+-]?\d+,\d+(e[+-]?\d+)?", "has a comma", "write a decimal point (1.5), or a comma and a blank between two numbers"),
     _Reason(r".*\d[\d,]*,\d.*", "has commas", "write no thousands separators, and a comma and a blank between two numbers"),
-    _Reason(r"[^\s]*\d[^\s]*\s+[^\s]*\d.*", "holds more than one number", "put a comma between numbers"),
     _Reason(r"[+-]?[\d.]+(e[+-]?\d+)?\s*%", "is a percentage", "write it as a fraction of one: 0.5, not 50%; or as 50 under expected, with expected_in: percent"),
+    _Reason(r"\S+\s+(//|/\*|%|--).*", "has a comment behind it", "begin a comment with a blank and #, as YAML does"),
+    _Reason(r"[^\s,]+(,\s+[^\s,]+)+", "is a row without its brackets", "write it in brackets: [1, 2]"),
+    _Reason(r"[^\s]*\d[^\s]*\s+[^\s]*\d.*", "holds more than one number", "put commas between numbers, and brackets around a row: [1, 2]"),
     _Reason(r"[+-]?\d+:\d[\d:.]*", "is a time or a ratio", "write a decimal number"),
 )  # fmt: skip
 
@@ -129,6 +136,10 @@ def _term(text: str) -> float:
 
 
 def _reason(text: str, clean: str) -> NotANumber:
+    from attncli.readers.signs import wide_sign  # noqa: PLC0415  (only errors need it)
+
+    if sign := wide_sign(clean):
+        return NotANumber(f"is {quote(text)}: {sign.what}", sign.fix)
     for reason in _REASONS:
         if re.fullmatch(reason.pattern, clean, re.IGNORECASE | re.DOTALL):
             what = f"{reason.what}: {quote(text)}" if clean else reason.what

@@ -12,7 +12,7 @@ from attncli.problem import Mask, keys
 from attncli.readers.arrays import boolean_array, cells, number_array
 from attncli.readers.block import is_block
 from attncli.readers.files import is_reference
-from attncli.readers.scalars import found, means_none, nearest
+from attncli.readers.scalars import found, nearest
 from attncli.readers.tree import Tree
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _no_mask(value: Tree, path: Path) -> InputError:
         path=path,
         context="causal, an array of true and false, or a mapping of\n"
         + ", ".join(key.name for key in keys(Mask)),
-        fix="write mask: none, or leave it out" if means_none(value) else fix,
+        fix=fix,
     )
 
 

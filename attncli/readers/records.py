@@ -11,9 +11,9 @@ from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Kind, Mask, Variant, keys
 from attncli.readers.arrays import number_array
 from attncli.readers.plain_mask import plain_mask
-from attncli.readers.scalars import check_names, choice, found, means_none, nearest
+from attncli.readers.scalars import check_names, choice, found, nearest
 from attncli.readers.tree import Plain, Tree
-from attncli.readers.values import PLAIN, Parser, Slot
+from attncli.readers.values import PLAIN, Parser, Slot, says_the_default
 
 __all__ = ["PARSERS", "parse_mapping"]
 
@@ -38,7 +38,18 @@ def parse_mapping(
     known = {key.name: key for key in keys(declaration)}
     check_names(tree, known, path)
     slots = {name: Slot(known[name], (*path, name), folder) for name in tree}
-    return {name: PARSERS[slot.key.kind](tree[name], slot) for name, slot in slots.items()}
+    return {name: _parsed(tree[name], slot) for name, slot in slots.items()}
+
+
+def _parsed(value: Tree, slot: Slot) -> Any:
+    """Read a value; a word that only says what holds without the key is answered with that."""
+    try:
+        return PARSERS[slot.key.kind](value, slot)
+    except InputError as error:
+        if error.path == slot.path and says_the_default(value, slot.key):
+            shown = "" if slot.key.default in {"", "none"} else f": without it, {slot.key.default} holds"
+            error.context, error.fix = "", f"leave {slot.key.name} out{shown}"
+        raise
 
 
 def _record(value: Tree, slot: Slot) -> Any:
@@ -63,8 +74,6 @@ def _filled(value: Tree, slot: Slot, declaration: type | Kind) -> Any:
 
 def _mapping_instead(value: Tree, slot: Slot, declaration: type) -> str:
     """Say what to write in place of one word: what was meant, where that is clear, and else every choice."""
-    if slot.key.kind is Kind.RECORD and means_none(value):
-        return f"leave {slot.key.name} out"
     first, *_ = keys(declaration)
     meant = nearest(value, first.choices) if isinstance(value, str) else None
     words = (meant,) if meant else first.choices or ("…",)

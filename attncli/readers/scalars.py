@@ -171,19 +171,18 @@ def clean_text(value: Tree, path: Path) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that somebody most likely meant, if any is near."""
-    spelled = {_bare(each): each for each in known}
-    wanted = _bare(name)
+    from attncli.namesakes import WORDS, bare  # noqa: PLC0415  (only errors need it)
+
+    spelled = {bare(each): each for each in known}
+    wanted = bare(name)
     if wanted in spelled:
         return spelled[wanted]
+    if WORDS.get(wanted) in spelled.values():
+        return WORDS[wanted]
     close = difflib.get_close_matches(wanted, spelled, n=1, cutoff=0.65)
     if not close and len(wanted) > len("seq"):
         close = [each for each in spelled if len(each) > 1 and wanted.startswith(each)]
     return spelled[close[0]] if close else None
-
-
-def _bare(name: str) -> str:
-    """Return a name without case, joints and odd characters: what is left when people misspell it."""
-    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def check_names(mapping: Mapping[str, Tree], known: Iterable[str], path: Path) -> None:
@@ -200,14 +199,28 @@ def check_names(mapping: Mapping[str, Tree], known: Iterable[str], path: Path) -
 
 def unknown_name(name: str, known: Iterable[str], path: Path, *, what: str = "key") -> InputError:
     """Make the error for a name that is not among those known."""
+    from attncli.namesakes import namesake  # noqa: PLC0415  (only errors need it)
+    from attncli.readers.signs import wide_sign  # noqa: PLC0415
+
     known = tuple(known)
-    near = nearest(name, known)
     odd = odd_characters(name)
     inside = f" in {cell_name(path)}" if path else ""
     many = len(known) > _MANY
+    context = "" if many else f"known: {', '.join(known)}"
+    fix = "see: attn keys" if many else ""
+    near = nearest(name, known)
+    if sign := wide_sign(name):
+        context, fix = "", f"did you mean {near}? {sign.fix}" if near else sign.fix
+    elif joined := re.match(r"([\w.]+):(.+)", name):
+        context, fix = "", f"put a blank after the colon: {joined[1]}: {quote(joined[2], marks='')}"
+    elif what == "key" and (other := namesake(name, str(path[0]) if path else "")):
+        context = other.note
+        fix = f"write {' and '.join(other.write.splitlines())}" if other.write else "leave it out"
+    elif near:
+        context, fix = "", f"did you mean {near}?"
     return InputError(
         f"unknown {what} {quote(name)}{inside}{f': it holds {odd}' if odd else ''}",
         path=(*path, name),
-        context="" if near or many else f"known: {', '.join(known)}",
-        fix=f"did you mean {near}?" if near else ("see: attn keys" if many else ""),
+        context=context,
+        fix=fix,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import pathlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import permutations
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -31,7 +32,9 @@ from attncli.readers.scalars import (
 from attncli.readers.tree import Plain, Tree
 from attncli.text import quote
 
-__all__ = ["PLAIN", "Parser", "Slot"]
+__all__ = ["PLAIN", "Parser", "Slot", "says_the_default"]
+
+_OF_WIDTH = re.compile(r"(√|sqrt).*(d|dim|dk)\b|auto|default|true", re.IGNORECASE)
 
 
 class Slot(Frozen):
@@ -49,6 +52,18 @@ class Slot(Frozen):
 
 
 Parser: TypeAlias = Callable[[Tree, Slot], Any]
+
+
+def says_the_default(value: Tree, key: Key) -> bool:
+    """Tell whether a word that no parser takes only says what holds where the key is left out.
+
+    ``none``, ``false`` and ``auto`` do, and a formula of d_k for the scale; ``true`` does where the
+    default is a number or a choice.
+    """
+    if "none" in key.choices or key.default.startswith("must"):
+        return isinstance(value, str) and "√" in key.default and _OF_WIDTH.search(value) is not None
+    word = str(value).strip().lower()
+    return means_none(value) or word in {"auto", "default"} or (word == "true" and bool(key.choices) and not key.records)
 
 
 def _array(value: Tree, slot: Slot) -> Any:
@@ -155,7 +170,7 @@ def _axes(value: Tree, slot: Slot) -> str:
     known = dict.fromkeys(axis for each in slot.key.choices for axis in each.split())
     for word in words:
         if word not in known:
-            raise unknown_name(word, known, slot.path, what="axis")
+            raise _unknown_axis(word, known, slot)
     if sorted(words) not in [sorted(each.split()) for each in slot.key.choices]:
         raise InputError(
             f"{cell_name(slot.path)} is {quote(' '.join(words))}, which is no full set of axes",
@@ -164,6 +179,15 @@ def _axes(value: Tree, slot: Slot) -> str:
             fix="name each axis of the arrays once",
         )
     return " ".join(words)
+
+
+def _unknown_axis(word: str, known: Iterable[str], slot: Slot) -> InputError:
+    """Make the error for what is no axis; of letters, such as bshd, it says the axes that they stand for."""
+    error = unknown_name(word, known, slot.path, what="axis")
+    orders = [" ".join(order) for each in slot.key.choices for order in permutations(each.split())]
+    if not nearest(word, known) and (near := nearest(word, orders)):
+        error.context, error.fix = "", f"did you mean {near}?"
+    return error
 
 
 def _named_choices(value: Tree, slot: Slot) -> str | dict[str, str]:

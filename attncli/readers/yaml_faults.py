@@ -11,11 +11,10 @@ import yaml
 from attncli.errors import InputError, Place
 from attncli.readers.places import place_at
 from attncli.readers.tree import too_deep
+from attncli.readers.yaml_lines import line_fault
 from attncli.text import quote
 
-__all__ = ["explain", "wide_colon"]
-
-_WIDE_COLON = re.compile(r"^[ \t]*(?:- +)?[\w.\"']+[ \t]*(\uff1a)", re.MULTILINE)
+__all__ = ["explain"]
 
 
 class _Advice(NamedTuple):
@@ -24,21 +23,13 @@ class _Advice(NamedTuple):
     fix: str
 
 
+_IS_KEY = re.compile(r"\s*[\w.\"'-]+\s*:(\s|$)", re.MULTILINE)
+
 _ADVICE = (
     _Advice(
         "cannot start any token",
         "an unquoted text cannot start with {char}",
         "put it in quotes",
-    ),
-    _Advice(
-        "expected ',' or ']'",
-        "a list is not closed, or lacks a comma, before this place",
-        "write [1, 2] with commas between the items and a closing bracket",
-    ),
-    _Advice(
-        "expected ',' or '}'",
-        "a mapping in braces is not closed, or lacks a comma, before this place",
-        "write {{a: 1, b: 2}} with commas between the entries and a closing brace",
     ),
     _Advice(
         "node content",
@@ -119,38 +110,65 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> InputError:
     if isinstance(error, yaml.reader.ReaderError):
         return _forbidden_character(text, name)
     complaint = f"{getattr(error, 'problem', error)} {getattr(error, 'context', '')}"
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    offset = min(mark.index, len(text)) if mark else 0
+    marks = [mark for each in ("context_mark", "problem_mark") if (mark := getattr(error, each, None))]
+    offsets = [min(mark.index, len(text)) for mark in marks] or [0]
+    return (
+        _tab(text, offsets[-1], name)
+        or _in_brackets(complaint, text, offsets, name)
+        or line_fault(text, _lines(text, offsets), name)
+        or _advised(error, complaint, text, offsets[-1], name)
+    )
+
+
+def _tab(text: str, offset: int, name: str) -> InputError | None:
+    margin = _margin(text, offset)
+    if "\t" not in margin and (text[offset : offset + 1] != "\t" or margin.strip()):
+        return None
+    return InputError(
+        "a tab is used for indentation", fix="indent with blanks", place=Place(name, *place_at(text, offset))
+    )
+
+
+def _advised(error: yaml.YAMLError, complaint: str, text: str, offset: int, name: str) -> InputError:
+    """Say in other words what the parser complains about."""
     place = Place(name, *place_at(text, offset))
-    char = text[offset : offset + 1]
-    if "\t" in _margin(text, offset) or (char == "\t" and not _margin(text, offset).strip()):
-        return InputError("a tab is used for indentation", fix="indent with blanks", place=place)
-    if fault := wide_colon(text[: text.find("\n", offset) if "\n" in text[offset:] else None], name):
-        return fault
     if "nesting depth" in complaint:  # libyaml looks ahead, and meets its own limit first
         return too_deep(place)
     for advice in _ADVICE:
         if advice.complaint in complaint:
-            message = advice.message.format(char=_spoken(char))
+            message = advice.message.format(char=_spoken(text[offset : offset + 1]))
             return InputError(message, fix=advice.fix.format(), place=place)
     return InputError(f"this is not YAML: {getattr(error, 'problem', None) or error}", place=place)
 
 
-def wide_colon(text: str, name: str) -> InputError | None:
-    """Make the error for the last key that ends in a fullwidth colon, if any does.
-
-    Args:
-        text: The file, up to the end of the line where the parser was lost.
-        name: What the message calls it.
-    """
-    found = [each.start(1) for each in _WIDE_COLON.finditer(text)]
+def _in_brackets(complaint: str, text: str, offsets: list[int], name: str) -> InputError | None:
+    """Tell a missing comma from a missing bracket: the comma is missing before what is no key and no end."""
+    found = re.search(r"expected ',' or '([\]}])'", complaint)
     if not found:
         return None
+    if fault := line_fault(text, _lines(text, offsets), name, in_brackets=True):
+        return fault
+    start, end = offsets[0], offsets[-1]
+    closing, rest = found[1], text[end:].split("\n", 1)[0].strip()
+    what, example = ("list", "[[1, 2], [3, 4]]") if closing == "]" else ("mapping", "{a: 1, b: 2}")
+    key = _IS_KEY.match(text, text.rfind("\n", 0, end) + 1)
+    if text[end:].strip() and not (key and key.end() > end):
+        return InputError(
+            f"a comma or a closing bracket is missing before {quote(rest, limit=20)}",
+            fix=f"write {example}, with a comma between two items",
+            place=Place(name, *place_at(text, end)),
+        )
     return InputError(
-        "a fullwidth colon (U+FF1A FULLWIDTH COLON) ends no key",
-        fix="use : and a blank after it",
-        place=Place(name, *place_at(text, found[-1])),
+        f"the {what} that starts here is never closed",
+        fix=f"write {example}, with a {closing} for each {'[' if closing == ']' else '{'}",
+        place=Place(name, *place_at(text, start)),
     )
+
+
+def _lines(text: str, offsets: list[int]) -> list[int]:
+    """Number the lines to be looked at, from 0: where it began, where the parser was lost, and the one above."""
+    lines = [text.count("\n", 0, offset) for offset in offsets]
+    return [*lines, max(lines[-1] - 1, 0)]
 
 
 def _margin(text: str, offset: int) -> str:

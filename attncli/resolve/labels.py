@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from attncli.errors import InputError
 from attncli.resolve.draft import Draft, counted
+from attncli.text import quote
 
 __all__ = ["labels"]
+
+_SEVERAL = re.compile(r"\S[\s，、]+\S")
 
 
 def labels(draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -30,8 +35,10 @@ def labels(draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _one_each(key: str, labels: tuple[str, ...] | None, count: int, one: str, many: str) -> None:
     if labels is not None and len(labels) != count:
+        several = [each for each in labels if _SEVERAL.search(each)] if len(labels) < count else []
         raise InputError(
             f"{key} has {counted(len(labels), 'label')}, but there {'is' if count == 1 else 'are'} {counted(count, one, many)}",
             path=(key,),
-            fix=f"give one label per {one}",
+            fix=f"give one label per {one}"
+            + (f"; {quote(several[0])} is one label: part labels by a comma and a blank" if several else ""),
         )

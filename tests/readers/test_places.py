@@ -150,7 +150,7 @@ def test_a_value_below_its_key(read: Read, text: str, line: int, column: int) ->
 def test_a_fullwidth_colon(read: Read, text: str, line: int, column: int) -> None:
     """The message points at the colon, and not at the line where the parser was lost."""
     with pytest.raises(
-        InputError, match=r"a fullwidth colon .* ends no key\n.*\n  fix: use : and a blank"
+        InputError, match=r"FULLWIDTH COLON. is no colon here\n.*\n  fix: write : and a blank"
     ) as caught:
         read(text)
     assert caught.value.place is not None
@@ -161,5 +161,5 @@ def test_a_fullwidth_colon_in_a_text(read: Read) -> None:
     """A text may hold one, and is not blamed for another fault."""
     assert read('name: "a：b"\nX: [[1]]').name == "a：b"
     assert read("name: a：b\nX: [[1]]").name == "a：b"
-    with pytest.raises(InputError, match="a list is not closed"):
+    with pytest.raises(InputError, match="the list that starts here is never closed"):
         read('name: "a：b"\nX: [[1]')

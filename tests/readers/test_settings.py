@@ -59,7 +59,7 @@ def test_later_settings_win(read: Read) -> None:
         ("num_heads=two", r"num_heads is not a number[\s\S]*--> --set num_heads=two"),
         ("mask.causl=true", r"--> --set mask\.causl=true[\s\S]*did you mean causal\?"),
         ("name.first=a", r"name is no mapping[\s\S]*--set name.first=a"),
-        ("X=[[1, 2", r"a list is not closed[\s\S]*--set X=\[\[1, 2"),
+        ("X=[[1, 2", r"list that starts here is never closed[\s\S]*--set X=\[\[1, 2"),
         ("X=[[1], [2, 3]]", r"X row 2 [\s\S]*--set X="),
         ("X=", "X is empty"),
         ("name=\udcff", "not text in this locale"),

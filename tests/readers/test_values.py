@@ -52,7 +52,7 @@ ARRAYS_REFUSED = {
     "": "X is empty",
     "hello": 'X is text, "hello", where rows of numbers',
     "5": "X is the single number 5",
-    "{1, 2}": 'unknown key "1" in X',
+    "{1, 2}": "X is in braces, which hold keys",
     "{random: 3}": "X.random needs a shape",
     "{random: {shape: 3}}": "a list of whole numbers",
     "{random: {shape: [3, 0]}}": "must be at least 1",
