@@ -146,7 +146,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
         "hf": "huggingface transformers",
         "keras": "tensorflow tf",
         "causal": "tril triangular lower lower_triangular autoregressive look_ahead",
-        "tile": "interleave mod",
+        "tile": "mod",
         "repeat": "repeat_interleave group",
         "finfo_min": "min finfo dtype_min",
         "out in": "transposed linear nn_linear torch",

@@ -36,7 +36,7 @@ MEANT = {
 def refusal(folder: pathlib.Path, text: str, name: str = "p.yaml") -> InputError:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="unknown key|is a key of mask") as caught:
+    with pytest.raises(InputError, match=r"unknown key|is a key of mask") as caught:
         load(str(path))
     return caught.value
 
@@ -152,7 +152,7 @@ def test_words_of_others(text: str, meant: str, tmp_path: pathlib.Path) -> None:
     """A choice by what others call it is refused, with the choice that is meant."""
     path = tmp_path / "p.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="is|unknown") as caught:
+    with pytest.raises(InputError, match=r"is|unknown") as caught:
         load(str(path))
     assert caught.value.fix == f"did you mean {meant}?"
 

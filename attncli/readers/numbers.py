@@ -48,7 +48,7 @@ class _Reason(NamedTuple):
 _REASONS = (
     _Reason(r"", "is empty", "write a number"),
     _Reason(r"~|null|none", "is null", "write a number", "nan"),
-    _Reason(r"true|false|yes|no|on|off", "is a truth value", "write 1 or 0"),
+    _Reason(r"true|false|yes|no|on|off", "is a truth value", "write a number", "1 or 0"),
     _Reason(r"\.{2,}|…", "stands for numbers that were left out", "write all of them"),
     _Reason(r"[+-]?0[xob][\da-f_]+", "is not a decimal number", "write it in decimal digits"),
     _Reason(r".*[\d.][ij]\)?", "is a complex number", "attention is computed with real numbers"),
@@ -80,7 +80,7 @@ def number(value: Tree) -> float:
     if isinstance(value, str):
         return _from_text(value)
     if isinstance(value, bool):
-        raise NotANumber(f"is a truth value, {str(value).lower()}", "write 1 or 0")
+        raise NotANumber(f"is a truth value, {str(value).lower()}", "write a number", "1 or 0")
     if isinstance(value, int | float):
         try:
             result = float(value)

@@ -47,7 +47,7 @@ def _parsed(value: Tree, slot: Slot) -> Any:
         return PARSERS[slot.key.kind](value, slot)
     except InputError as error:
         if error.path == slot.path and says_the_default(value, slot.key):
-            shown = "" if slot.key.default in {"", "none"} else f": without it, {slot.key.default} holds"
+            shown = "" if slot.key.default in {"", "none"} else f": the default is {slot.key.default}"
             error.context, error.fix = "", f"leave {slot.key.name} out{shown}"
         raise
 

@@ -137,12 +137,19 @@ def choice(value: Tree, path: Path, choices: tuple[str, ...]) -> str:
     """
     if isinstance(value, str) and value.strip() in choices:
         return value.strip()
-    near = nearest(value, choices) if isinstance(value, str) else None
+    text = " ".join(map(str, value)) if isinstance(value, list) else value
+    near = nearest(text, choices) if isinstance(text, str) else None
+    if "none" in choices and means_none(value):
+        near = "none"
     raise InputError(
         f"{cell_name(path)} is {found(value)}, which is not one of its choices",
         path=path,
         context=f"choices: {', '.join(choices)}",
-        fix=f"did you mean {near}?" if near else "write one of them",
+        fix=f"did you mean {near}?"
+        if near
+        else "write one of them"
+        if choices[1:]
+        else f"write {choices[0]}",
     )
 
 

@@ -34,7 +34,7 @@ from attncli.text import quote
 
 __all__ = ["PLAIN", "Parser", "Slot", "says_the_default"]
 
-_OF_WIDTH = re.compile(r"(√|sqrt).*(d|dim|dk)\b|auto|default|true", re.IGNORECASE)
+_OF_WIDTH = re.compile(r"(√|sqrt).*d(_?k|_?head|im)?\b|auto|default|true", re.IGNORECASE)
 
 
 class Slot(Frozen):
@@ -63,7 +63,11 @@ def says_the_default(value: Tree, key: Key) -> bool:
     if "none" in key.choices or key.default.startswith("must"):
         return isinstance(value, str) and "√" in key.default and _OF_WIDTH.search(value) is not None
     word = str(value).strip().lower()
-    return means_none(value) or word in {"auto", "default"} or (word == "true" and bool(key.choices) and not key.records)
+    return (
+        means_none(value)
+        or word in {"auto", "default"}
+        or (word == "true" and bool(key.choices) and not key.records)
+    )
 
 
 def _array(value: Tree, slot: Slot) -> Any:
@@ -115,10 +119,11 @@ def _within(result: float, key: Key, path: Path) -> float:
     name = cell_name(path)
     if math.isinf(result) and "inf" not in key.default:
         raise InputError(f"{name} is infinite", path=path, fix="write a finite number")
+    fix = f"leave {key.name} out" if key.default == "none" else "write a larger number"
     if key.minimum is not None and result < key.minimum:
-        raise InputError(f"{name} is {result:g}, and must be at least {key.minimum:g}", path=path)
+        raise InputError(f"{name} is {result:g}, and must be at least {key.minimum:g}", path=path, fix=fix)
     if key.above is not None and result <= key.above:
-        raise InputError(f"{name} is {result:g}, and must be greater than {key.above:g}", path=path)
+        raise InputError(f"{name} is {result:g}, and must be greater than {key.above:g}", path=path, fix=fix)
     return result
 
 

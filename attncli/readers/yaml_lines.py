@@ -42,7 +42,7 @@ _BELOW_ANOTHER = (
     _Sign(r"^( *)- .*\n(?!\1- ) *()- ", "a dash stands further in or out than the one above", "indent all dashes of a list equally"),
     _Sign(rf"^ *- .*\n(?! *{_KEY}:(?:\s|$)) *()[^\s\-#]", "an item of the list above lacks its dash", "write - before it, indented as the others"),
     _Sign(r"^ *\[.*\]\s*\n *()\[", "a second row follows the first on a line of its own", "start each row with a dash, - [1, 2], or put all in brackets: [[1, 2], [3, 4]]"),
-    _Sign(r"^(?:\w+:(?: *\|)?|[-+.\d].*)\s*\n()[-+.\d]", "rows of numbers stand where a key was expected", "put | after the key's colon, and indent the rows below it"),
+    _Sign(r"^(?:\w+:(?: *\|)?|[-+.]?\d.*)\s*\n()[-+.]?\d", "rows of numbers stand where a key was expected", "put | after the key's colon, and indent the rows below it"),
 )  # fmt: skip
 """Over two lines: the one above, and the one that is looked at."""
 
