@@ -10,10 +10,11 @@ from typing import Any
 from attncli.errors import InputError, Path, cell_name
 from attncli.problem import Kind, Mask, Variant, keys
 from attncli.readers.arrays import number_array
+from attncli.readers.defaults import leave_out
 from attncli.readers.plain_mask import plain_mask
 from attncli.readers.scalars import check_names, choice, found, nearest
 from attncli.readers.tree import Plain, Tree
-from attncli.readers.values import PLAIN, Parser, Slot, says_the_default
+from attncli.readers.values import PLAIN, Parser, Slot
 
 __all__ = ["PARSERS", "parse_mapping"]
 
@@ -46,9 +47,8 @@ def _parsed(value: Tree, slot: Slot) -> Any:
     try:
         return PARSERS[slot.key.kind](value, slot)
     except InputError as error:
-        if error.path == slot.path and says_the_default(value, slot.key):
-            shown = "" if slot.key.default in {"", "none"} else f": the default is {slot.key.default}"
-            error.context, error.fix = "", f"leave {slot.key.name} out{shown}"
+        if error.path == slot.path and (fix := leave_out(value, slot.key)):
+            error.context, error.fix = "", fix
         raise
 
 

@@ -32,9 +32,7 @@ from attncli.readers.scalars import (
 from attncli.readers.tree import Plain, Tree
 from attncli.text import quote
 
-__all__ = ["PLAIN", "Parser", "Slot", "says_the_default"]
-
-_OF_WIDTH = re.compile(r"(√|sqrt).*d(_?k|_?head|im)?\b|auto|default|true", re.IGNORECASE)
+__all__ = ["PLAIN", "Parser", "Slot"]
 
 
 class Slot(Frozen):
@@ -52,22 +50,6 @@ class Slot(Frozen):
 
 
 Parser: TypeAlias = Callable[[Tree, Slot], Any]
-
-
-def says_the_default(value: Tree, key: Key) -> bool:
-    """Tell whether a word that no parser takes only says what holds where the key is left out.
-
-    ``none``, ``false`` and ``auto`` do, and a formula of d_k for the scale; ``true`` does where the
-    default is a number or a choice.
-    """
-    if "none" in key.choices or key.default.startswith("must"):
-        return isinstance(value, str) and "√" in key.default and _OF_WIDTH.search(value) is not None
-    word = str(value).strip().lower()
-    return (
-        means_none(value)
-        or word in {"auto", "default"}
-        or (word == "true" and bool(key.choices) and not key.records)
-    )
 
 
 def _array(value: Tree, slot: Slot) -> Any:
