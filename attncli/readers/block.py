@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import islice
 
 from attncli.errors import InputError, Path, cell_name
 from attncli.readers.signs import Seen, wide_signs
 from attncli.readers.tree import Folded, Plain, Tree
 from attncli.text import quote
 
-__all__ = ["is_block", "rows"]
+__all__ = ["cell_at", "is_block", "rows"]
 
 _WRAPPER = re.compile(
     r"\s*(?:Parameter containing:\s*)?(?:[A-Za-z_]\w*\.)*(?:tensor|array|Array|matrix|Tensor)\(\s*(?P<body>\[.*\])\s*"
@@ -25,6 +27,8 @@ _ELSEWHERE = (
     (r"(?s)\[\s*(\w+\.)?(tensor|array)\(", "this is a list of arrays", "stack them before they are printed: torch.stack(xs), numpy.stack(xs)"),
 )  # fmt: skip
 _SEVERAL = re.compile(r"\s*[+-]?\.?\d[^\s,]*[\s,]+[+-]?\.?\d")
+_LINE = re.compile(r".*\S.*")
+_CELL = re.compile(r"[^\s,]+")
 _TOKEN = re.compile(r"[\[\],]|[^\s\[\],]+")
 
 
@@ -63,6 +67,48 @@ def rows(text: str, path: Path) -> list[Tree]:
     return [_row(line) for line in filter(str.strip, body.splitlines())]
 
 
+def cell_at(text: str, start: int, indices: Sequence[int]) -> int | None:
+    """Find a cell of a block in the file that holds it.
+
+    Args:
+        text: The whole file.
+        start: Where the block's ``|`` stands.
+        indices: Of the cell, or of a row.
+
+    Returns:
+        Its offset in the file; None where there is no such cell.
+    """
+    body = text.find("\n", start) + 1
+    first = _LINE.search(text, body)
+    if not body or first is None:
+        return None
+    return _bracketed(text, body, [*indices]) if "[" in first[0] else _on_lines(text, body, indices)
+
+
+def _on_lines(text: str, body: int, indices: Sequence[int]) -> int | None:
+    row, column = (*indices, 0)[:2]
+    line = next(islice(_LINE.finditer(text, body), row, None), None)
+    cells = _CELL.finditer(text, line.start(), line.end()) if line else iter(())
+    cell = next(islice(cells, column, None), None)
+    return cell.start() if cell else None
+
+
+def _bracketed(text: str, body: int, indices: list[int]) -> int | None:
+    here: list[int] = []
+    for word in _TOKEN.finditer(text, body):
+        sign = word[0]
+        if here == indices and sign not in {",", "]"}:
+            return word.start()
+        if sign == "[":
+            here.append(0)
+        elif sign != "," and here:
+            del here[len(here) - (sign == "]") :]
+            if not here:
+                return None
+            here[-1] += 1
+    return None
+
+
 def _no_other_signs(text: str, path: Path) -> None:
     """Refuse what parts rows and numbers elsewhere, before half of it is taken for a number."""
     sign = next((each for each in wide_signs(text) if not text[each.offset].isspace()), None)
@@ -74,7 +120,9 @@ def _no_other_signs(text: str, path: Path) -> None:
         row = text.count("\n", 0, sign.offset)
         line = text.splitlines()[row]
         raise InputError(
-            f"{cell_name(path)} line {row + 1}, {quote(line.strip())}: {sign.what}", path=path, fix=sign.fix
+            f"{cell_name(path)} line {row + 1}, {quote(line.strip())}: {sign.what}",
+            path=path if "[" in text else (*path, row),
+            fix=sign.fix,
         )
 
 

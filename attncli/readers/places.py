@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from attncli.errors import Path
 from attncli.problem import Source
+from attncli.readers.block import cell_at
 
 __all__ = ["TextSource", "Token", "place_at"]
 
@@ -58,6 +59,9 @@ class TextSource(Source, kw_only=True):
         at, value = _descend(walk, next(walk), path)
         if value.kind == "scalar" and "\n" in self.text[at : value.offset]:  # a line below its key
             at = value.offset
+        indices = [part for part in path if isinstance(part, int)]
+        if indices and value.kind == "scalar" and self.text.startswith("|", value.offset):
+            at = cell_at(self.text, value.offset, indices) or at
         return place_at(self.text, at)
 
 

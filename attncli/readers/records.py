@@ -48,7 +48,8 @@ def _parsed(value: Tree, slot: Slot) -> Any:
         return PARSERS[slot.key.kind](value, slot)
     except InputError as error:
         if error.path == slot.path and (fix := leave_out(value, slot.key)):
-            error.context, error.fix = "", fix
+            is_array = slot.key.kind in {Kind.ARRAY, Kind.SOURCES, Kind.BOOLEANS}
+            error.context, error.fix = "", f"{error.fix}, or {fix}" if is_array else fix
         raise
 
 

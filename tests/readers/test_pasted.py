@@ -77,8 +77,8 @@ YAML = {
     "X: [[-np.inf, 1]]": (1, 6, "is written as in Python", "write inf, -inf or nan"),
     "X: [1 2; 3 4]": (1, 5, "a semicolon, as MATLAB parts rows", r"\[\[1, 2\], \[3, 4\]\]"),
     "X: [[1, 2]; [3, 4]]": (1, 11, "a semicolon stands between rows", "commas between rows"),
-    "X: |\n  1 2\n  3 4; 5 6": (1, 1, 'X line 2, "3 4; 5 6": .*MATLAB', "on a line of its own"),
-    "X: |\n  1 & 2 \\\\\n  3 & 4": (1, 1, "this is LaTeX", "with blanks or commas"),
+    "X: |\n  1 2\n  3 4; 5 6": (3, 3, 'X line 2, "3 4; 5 6": .*MATLAB', "on a line of its own"),
+    "X: |\n  1 & 2 \\\\\n  3 & 4": (2, 3, "this is LaTeX", "with blanks or commas"),
 }  # fmt: skip
 
 JSON = {
@@ -110,6 +110,30 @@ JSON = {
     '{"X": [[1]], "mask": causal}': (1, 22, "a word without quotes", "double quotes"),
     '{"X": "[1, 2\n"}': (1, 13, "a raw line break", r"\\n; or write YAML"),
 }  # fmt: skip
+
+
+BLOCKS = {
+    "name: a\nX: |\n  1 2\n  3 x\n": (4, 5),
+    "X: |\n\n  1, , 2\n": (3, 8),
+    "X: |\n  1 2\n  3\n": (3, 3),
+    "X: |\n  1 2\n  3；4\n": (3, 3),
+    "X: |\n  tensor([[1, 2],\n          [3, None]])\n": (3, 15),
+    "X: |\n  [[[1, 2],\n    [3, 4]],\n\n   [[1, 2],\n    [x, 4]]]\n": (6, 6),
+    "X: |\n  [[1, 2],\n   [3]]\n": (3, 4),
+    "X: [[1]]\nexpected:\n  weights: |\n    1 2\n    3 y\n": (5, 7),
+    "X: |\n  [[1,, 2]]\n": (1, 1),
+    "X: |\nV: [[1]]\n": (1, 1),
+}
+"""Blocks of text, and the place of the cell or row at fault; of the key, where no cell is."""
+
+
+@pytest.mark.parametrize("text", BLOCKS)
+def test_a_cell_of_a_block(read: Read, text: str) -> None:
+    """Inside a block of text, the line and column of the cell are those of the file."""
+    with pytest.raises(InputError, match=r"\w") as caught:
+        read(text)
+    assert caught.value.place is not None
+    assert (caught.value.place.line, caught.value.place.column) == BLOCKS[text]
 
 
 def check(error: InputError, expected: tuple[int, int, str, str]) -> None:
