@@ -68,6 +68,19 @@ REFUSED = {
     "abc": 'not a number: "abc"',
     "2024-01-01": "not a number",
     "sqrt(-1)": "not a number",
+    "tensor(1.5)": "a printout where one number was expected",
+    "np.array([1, 2])": "a printout where one number was expected",
+    "np.float32(1.5)": "as NumPy shows it in a list",
+    "float('-inf')": "written as in Python",
+    "1/math.sqrt(2)": "a formula",
+    "2**-0.5": "a formula",
+    "64^-0.5": "a formula",
+    "1/√2": "a formula",
+    "2; 3": "a semicolon, as MATLAB parts rows",
+    "1, 2": "a row without its brackets",
+    "(1": "in round brackets",
+    "1 // one": "a comment behind it",
+    "50 %": "percentage",
 }
 
 
