@@ -58,7 +58,7 @@ def line_fault(text: str, lines: Iterable[int], name: str, *, in_brackets: bool 
     """
     all_lines = text.split("\n")
     for number in dict.fromkeys(lines):
-        above = next((each for each in reversed(all_lines[:number]) if each.strip()), "")
+        above = next((all_lines[i] for i in range(number - 1, -1, -1) if all_lines[i].strip()), "")
         line = _without_quoted(all_lines[number])
         found = _seen(line) or (None if in_brackets else _seen_below(above, line))
         if found:
