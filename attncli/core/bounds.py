@@ -10,7 +10,7 @@ import math
 from attncli.core.namespace import namespace
 from attncli.trace import Array, Scalar
 
-__all__ = ["is_ordinary", "lengths_of", "reach", "stay_finite"]
+__all__ = ["is_finite", "is_ordinary", "lengths_of", "reach", "stay_finite"]
 
 _MARGIN = 8
 """What a bound is held away from the ends of the range, as a power of e: for what rounding adds up to."""
@@ -45,6 +45,12 @@ def stay_finite(*lengths: Array) -> bool:
     xp = namespace(lengths[0])
     room = math.sqrt(float(xp.finfo(lengths[0].dtype).max)) / 2**16
     return all(bool(xp.max(each) < room) for each in lengths)
+
+
+def is_finite(numbers: Array) -> bool:
+    """Tell whether there is neither NaN nor infinity."""
+    xp = namespace(numbers)
+    return bool(xp.all(xp.isfinite(numbers)))
 
 
 def is_ordinary(factor: Scalar) -> bool:
