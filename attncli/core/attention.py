@@ -233,7 +233,7 @@ def _normalize(p: Inputs, m: Value, trace: Caller) -> Value:
     if p.normalize == "none":
         return trace(unnormalized, m)
     if p.sink is not None:
-        return trace(weights_with_sink, m, p.sink)
+        return trace(weights_with_sink, m, p.sink, empty=p.empty)
     return trace(weights, m, empty=p.empty)
 
 

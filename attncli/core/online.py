@@ -12,7 +12,7 @@ from collections.abc import Callable
 from attncli.core.inputs import Inputs
 from attncli.core.mixing import mixture
 from attncli.core.namespace import namespace
-from attncli.core.softmax import dropped, masked_weights
+from attncli.core.softmax import dropped, masked_weights, unnormalized
 from attncli.trace import Array
 
 __all__ = ["ROW_DETAILS", "Exp", "Online", "exp_shifted"]
@@ -53,7 +53,8 @@ class Online:
             keep: True where a query sees a key; None where all do.
             v: Its values, ``(…, keys, value_dim)``.
         """
-        xp, shares = namespace(z), self._exponentials(z)
+        xp = namespace(z)
+        shares = self._exponentials(z) if p.normalize == "softmax" else unnormalized(z)
         total = shares @ xp.ones((z.shape[-1], 1), dtype=z.dtype, device=z.device)
         if keep is not None and p.mask_when == "after_softmax":
             shares = masked_weights(shares, keep)
@@ -89,6 +90,8 @@ class Online:
         assert self._total is not None
         assert self._mixed is not None
         xp, total, mixed = namespace(self._total), self._total, self._mixed
+        if p.normalize == "none":
+            return _real(p, mixed), {}
         largest = xp.zeros_like(total) if self._largest is None else self._largest
         lse = _log(total, largest)
         details = {"lse": lse, "lse2": lse / math.log(2)}
@@ -99,9 +102,11 @@ class Online:
             details["lse_with_sink"] = _log(total, top)
         # As in `weights`, a total of 0 is one of zeros.
         output = mixed / xp.where(total == 0, p.empty or 1.0, total)
-        if p.real_queries is not None:
-            output = xp.where(p.real_queries.array, output, 0.0)
-        return output, {name: rows[..., 0] for name, rows in details.items()}
+        return _real(p, output), {name: rows[..., 0] for name, rows in details.items()}
+
+
+def _real(p: Inputs, output: Array) -> Array:
+    return output if p.real_queries is None else namespace(output).where(p.real_queries.array, output, 0.0)
 
 
 def _finite(largest: Array) -> Array:

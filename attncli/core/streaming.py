@@ -61,11 +61,11 @@ def _is_plain(job: Job) -> bool:
     """
     p, q, v = job.p, job.q, job.v
     unusual = (p.biased, p.additive, p.softcap, p.sink, p.dropout, p.real_queries)
-    if any(unusual) or not (q and job.scales and job.online) or q.array.shape[-1] != v.array.shape[-1]:
+    if any(unusual) or not (q and job.scales) or q.array.shape[-1] != v.array.shape[-1]:
         return False
     hides = p.mask_when == "before_softmax" and p.fill == -math.inf
     plain = p.mask is None or (hides and _is_causal_only(p.mask))
-    return plain and stay_finite(lengths_of(v.array))
+    return plain and p.normalize == "softmax" and stay_finite(lengths_of(v.array))
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from attncli.core import masks
 from attncli.core.attention import logits, mixed
-from attncli.core.bounds import is_finite, is_ordinary, lengths_of, reach, stay_finite
+from attncli.core.bounds import is_finite, is_ordinary, keep_digits, lengths_of, reach, stay_finite
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
@@ -48,7 +48,9 @@ class Mixed(NamedTuple):
 
     def rows(self, rows: slice) -> Mixed:
         """Return what some of the queries come to."""
-        return Mixed(self.output[..., rows, :], {name: each[..., rows] for name, each in self.details.items()})
+        return Mixed(
+            self.output[..., rows, :], {name: each[..., rows] for name, each in self.details.items()}
+        )
 
 
 Work = Callable[[Strip], Mixed]
@@ -141,13 +143,21 @@ class Job(Frozen, kw_only=True):
         be otherwise in the full way, whose weights are divided by their sum before they meet the values.
         """
         made = self._in_tiles(strip) if self.online else None
-        if made and is_finite(made.output):
+        if made and self._is_sure(made):
             return made
         parts = []
         for rows in spans(strip.inputs.seq_q, self._rows_at_once()):
             part = made and made.rows(rows)
-            parts.append(part if part and is_finite(part.output) else self._by_row(strip, rows))
+            parts.append(part if part and self._is_sure(part) else self._by_row(strip, rows))
         return _joined(parts)
+
+    def _is_sure(self, made: Mixed) -> bool:
+        """Tell whether the full way would come to the same."""
+        output = made.output
+        if math.isnan(self.p.empty) and self.hides and not self.p.dropout:  # rows without keys are to be NaN
+            xp = namespace(output)
+            output = xp.where(made.details["lse"][..., None] == -math.inf, 0.0, output)
+        return is_finite(output)
 
     def _in_tiles(self, strip: Strip) -> Mixed:
         part = replace(strip.inputs, **self.in_tiles)
@@ -235,7 +245,7 @@ def _joined(parts: list[Mixed]) -> Mixed:
 
 def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> Job:
     """Do once what would be the same for every tile."""
-    online = p.normalize == "softmax" and p.mask_when != "after_softmax_renormalized"
+    online = p.normalize != "sum" and p.mask_when != "after_softmax_renormalized"
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     hidden_counts, lengths, far, mask_bias = p.exclude, None, 0.0, None
     scales, in_tiles = _early_scales(p, q, k), {}
@@ -250,7 +260,7 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         finite = stay_finite(query, key, sizes, *others)
         if finite and (p.softcap is None or is_ordinary(p.softcap.array)):
             in_tiles, hidden_counts = in_tiles | {"exclude": False}, True
-            if hides and not (p.softcap or p.by_distance or p.sink):
+            if hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
                 lengths, far = (query, xp.max(key, axis=-1, keepdims=True)), reach(sizes, p.seq_k)
             if hides and p.mask and p.mask.by_distance:
                 mask_bias = lru_cache(_MASK_BIASES)(partial(_mask_bias, like=k.array))
@@ -278,7 +288,8 @@ def _early_scales(p: Inputs, q: Value | None, k: Value | None) -> tuple[Value | 
     scores_come_first = p.similarity.kind != "dot" or (p.biased and p.bias_position == "before_scale")
     if scores_come_first or not (q and k and all(is_ordinary(each.array) for each in scales if each)):
         return ()
-    return scales if stay_finite(lengths_of(q.array), lengths_of(k.array)) else ()
+    same = stay_finite(lengths_of(q.array), lengths_of(k.array))
+    return scales if same and (p.normalize == "softmax" or keep_digits(q.array)) else ()
 
 
 def _mask_bias(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:

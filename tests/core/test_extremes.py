@@ -13,13 +13,12 @@ from hypothesis.extra.numpy import arrays
 
 from attncli.core.inputs import Dropout, Inputs
 from attncli.core.masks import Rules
-from attncli.core.strips import Engine
 from attncli.trace import Value
 from tests.core.test_streaming import ENGINES, full, streamed
 
 HEADS = 2
-WIDTH = 2
-"""Of queries and keys: sums of two products are the same in any order."""
+WIDTH = 1
+"""Of queries and keys: what a library makes of a sum that overflows on its way depends on its size."""
 
 few = st.integers(-12, 12).map(lambda n: n / 4)
 """Numbers of so few bits that their products are exact."""
@@ -33,11 +32,12 @@ rules = st.builds(
 )
 
 
-def ends(dtype: str) -> st.SearchStrategy[float]:
-    """Draw what a precision has at its ends, and what lies beyond them."""
+def ends(dtype: str, *, large: bool) -> st.SearchStrategy[float]:
+    """Draw what a precision has at its ends, and what lies beyond them; large numbers only when asked."""
     limits = np.finfo(dtype)
-    large, tiny = 1.75 * 2.0 ** (limits.maxexp - 1), float(limits.smallest_normal)
-    numbers = [large, large / 4, math.sqrt(large), tiny, tiny / 8, float(limits.smallest_subnormal)]
+    top, tiny = 1.75 * 2.0 ** (limits.maxexp - 1), float(limits.smallest_normal)
+    numbers = [tiny, tiny / 8, float(limits.smallest_subnormal)]
+    numbers += [top, top / 4, math.sqrt(top)] if large else []
     return st.sampled_from([*numbers, *(-n for n in numbers), -0.0, math.inf, -math.inf, math.nan])
 
 
@@ -47,9 +47,13 @@ def problems(draw: st.DrawFn) -> Inputs:
     dtype = draw(st.sampled_from(["float32", "float64"]))
     seq_q, seq_k = draw(st.integers(1, 4)), draw(st.integers(1, 5))
 
-    def numbers(symbol: str, *shape: int, also: Any = None) -> Value:
-        cells = draw(st.sampled_from([few, few | ends(dtype), ends(dtype)]))
-        return Value(draw(arrays(dtype, shape, elements=cells if also is None else cells | also)), symbol)
+    # Weights that are large, or of both signs, can add up to more than there is on the way to a finite sum.
+    normalize = draw(st.sampled_from(["softmax"] * 3 + ["sum", "none"]))
+
+    def numbers(symbol: str, *shape: int, large: bool = normalize != "none") -> Value:
+        extreme = ends(dtype, large=large)
+        cells = draw(st.sampled_from([few, few | extreme, extreme]))
+        return Value(draw(arrays(dtype, shape, elements=cells)), symbol)
 
     def maybe(symbol: str, *shape: int) -> Value | None:
         return numbers(symbol, *shape) if draw(st.integers(0, 4)) == 4 else None
@@ -57,20 +61,22 @@ def problems(draw: st.DrawFn) -> Inputs:
     def factor(symbol: str) -> Value | None:
         return Value(np.dtype(dtype).type(draw(powers)), symbol) if draw(st.booleans()) else None
 
+    rate = Value(np.dtype(dtype).type(0.5), "r")
     pairs = (HEADS, seq_q, seq_k)
-    start: dict[str, Any] = {}
     if draw(st.booleans()):
-        start = {"q": numbers("Q", HEADS, seq_q, WIDTH), "k": numbers("K", HEADS, seq_k, WIDTH)}
+        start: dict[str, Any] = {
+            "q": numbers("Q", HEADS, seq_q, WIDTH),
+            "k": numbers("K", HEADS, seq_k, WIDTH),
+        }
     else:
-        start = {draw(st.sampled_from(["scores", "scaled", "masked"])): numbers("S", *pairs)}
-    normalize = draw(st.sampled_from(["softmax"] * 3 + ["sum", "none"]))
-    lowest = float(np.finfo(dtype).min)
-    kept = st.none() | arrays(bool, pairs).map(
-        lambda a: Dropout(drawn=Value(a, "kept"), keep_rate=factor("r"))
+        start = {draw(st.sampled_from(["scores", "scaled"])): numbers("S", *pairs)}
+    lowest = -1e9 if normalize == "none" else float(np.finfo(dtype).min)
+    dropped = draw(
+        st.none() | arrays(bool, pairs).map(lambda a: Dropout(drawn=Value(a, "kept"), keep_rate=rate))
     )
     return Inputs(
         **start,
-        v=numbers("V", HEADS, seq_k, draw(st.integers(1, 3))),
+        v=numbers("V", HEADS, seq_k, draw(st.integers(1, 3)), large=normalize == "softmax" and not dropped),
         by_head=True,
         num_heads=HEADS,
         num_kv_heads=HEADS,
@@ -95,13 +101,13 @@ def problems(draw: st.DrawFn) -> Inputs:
         ),
         normalize=normalize,
         sink=maybe("s", HEADS, 1, 1) if normalize == "softmax" else None,
-        dropout=draw(kept),
+        dropout=dropped,
         exclude=draw(st.booleans()),
     )
 
 
 @pytest.mark.parametrize("engine", [*ENGINES])
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(p=problems())
 def test_the_ways_agree_on_what_is_not_finite(engine: str, p: Inputs) -> None:
     """NaN and infinities stand in the same places, and what is finite is the same, for all conventions."""
