@@ -17,11 +17,12 @@ from itertools import product
 from attncli.core import masks
 from attncli.core.attention import finish, mixed, vectors
 from attncli.core.bounds import lengths_of, stay_finite
+from attncli.core.engine import Engine, Strip
 from attncli.core.heads import split_heads
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace, put
-from attncli.core.strips import Engine, Job, Strip, job_of
+from attncli.core.strips import Job, job_of
 from attncli.core.tiles import ALL, Tile, rows_of, spans, tile_inputs
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 

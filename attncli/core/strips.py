@@ -7,81 +7,30 @@ Scores are scaled, biased and masked by the very functions of the full way, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from attncli.core import masks
 from attncli.core.attention import logits, mixed
 from attncli.core.bounds import is_finite, is_ordinary, keep_digits, lengths_of, reach, stay_finite
+from attncli.core.engine import Engine, Mixed, Strip, joined
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
-from attncli.core.online import ROW_DETAILS, Exp, Online, exp_shifted
+from attncli.core.online import ROW_DETAILS, Online, exp_shifted
 from attncli.core.tiles import ALL, Tile, cut, rows_of, spans, tile_inputs
 from attncli.frozen import Frozen
 from attncli.trace import Array, Trace, Value, untraced
 
-__all__ = ["Engine", "Job", "Mixed", "Strip", "Work", "job_of"]
+__all__ = ["Job", "job_of"]
 
 _MASK_BIASES = 8
 """How many different tiles at the edges of sight are held ready; most masks have fewer."""
 
 _FEWEST_ROWS = 16
 """How many queries meet all keys at once at least, so that reading the keys is worth it."""
-
-
-class Strip(NamedTuple):
-    """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
-
-    lead: tuple[slice, ...]
-    queries: slice
-    inputs: Inputs
-
-
-class Mixed(NamedTuple):
-    """What a strip comes to: its rows of the output, and of the details of softmax."""
-
-    output: Array
-    details: dict[str, Array]
-
-    def rows(self, rows: slice) -> Mixed:
-        """Return what some of the queries come to."""
-        return Mixed(
-            self.output[..., rows, :], {name: each[..., rows] for name, each in self.details.items()}
-        )
-
-
-Work = Callable[[Strip], Mixed]
-"""Works a strip off."""
-
-
-def one_by_one(work: Work, todo: Sequence[Strip]) -> Generator[Mixed, None, None]:
-    """Work strips off, one after the other."""
-    yield from map(work, todo)
-
-
-class Engine(Frozen, kw_only=True):
-    """How tiles are worked off, where an array library can do more than the standard says.
-
-    Args:
-        queries: Queries in a tile.
-        keys: Keys in a tile.
-        apart: Whether each head of each item of the batch is a strip of its own.
-        run: Works strips off, and yields what each comes to, in their order.
-        exp: Takes exp(z − shift); it may write over z, which nobody else holds.
-        looks: Whether looking at values is cheap, so that what they make needless can be left out.
-        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
-    """
-
-    queries: int = 512
-    keys: int = 512
-    apart: bool = False
-    run: Callable[[Work, Sequence[Strip]], Generator[Mixed, None, None]] = one_by_one
-    exp: Exp = exp_shifted
-    looks: bool = False
-    fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
 class Job(Frozen, kw_only=True):
@@ -149,7 +98,7 @@ class Job(Frozen, kw_only=True):
         for rows in spans(strip.inputs.seq_q, self._rows_at_once()):
             part = made and made.rows(rows)
             parts.append(part if part and self._is_sure(part) else self._by_row(strip, rows))
-        return _joined(parts)
+        return joined(parts)
 
     def _is_sure(self, made: Mixed) -> bool:
         """Tell whether the full way would come to the same."""
@@ -235,22 +184,13 @@ def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator
     yield from _in_sight(mask, queries, slice(middle, keys.stop))
 
 
-def _joined(parts: list[Mixed]) -> Mixed:
-    """Put rows one below the other."""
-    xp = namespace(parts[0].output)
-    output = xp.concat([part.output for part in parts], axis=-2)
-    names = parts[0].details
-    return Mixed(output, {n: xp.concat([part.details[n] for part in parts], axis=-1) for n in names})
-
-
 def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> Job:
     """Do once what would be the same for every tile."""
     online = p.normalize != "sum" and p.mask_when != "after_softmax_renormalized"
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     hidden_counts, lengths, far, mask_bias = p.exclude, None, 0.0, None
-    scales, in_tiles = _early_scales(p, q, k), {}
-    if scales:
-        in_tiles = {"multiplier": None, "divisor": None, "temperature": None}
+    scales = _early_scales(p, q, k)
+    in_tiles: dict[str, Any] = dict.fromkeys(("multiplier", "divisor", "temperature")) if scales else {}
     if engine.looks and scales and q and k and not (p.bias or p.additive):
         xp = namespace(q.array)
         query = xp.abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)

@@ -11,8 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from attncli.backends import BACKENDS
+from attncli.compute import compute
 from attncli.core.inputs import Dropout, Inputs
 from attncli.core.masks import Rules
+from attncli.problem import Alibi, Mask, Problem, Variant
 from attncli.trace import Value
 from tests.core.test_streaming import ENGINES, full, streamed
 
@@ -131,3 +134,98 @@ def close(got: Any, wanted: np.ndarray, slack: Any) -> None:
     odd = ~np.isfinite(wanted)
     np.testing.assert_array_equal(got[odd], wanted[odd])
     assert not (off & ~odd).any(), (got, wanted)
+
+
+def close_to(got: Any, wanted: Any, rtol: float, atol: float = 0.0) -> None:
+    np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol)
+
+
+SHAPES = [(1, 1), (5, 1), (1, 513), (513, 513), (7, 1025), (1025, 3)]
+"""Queries and keys: at the edges of tiles of 512, and one key only."""
+MASKS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "causal": {"mask": Mask(causal=True, align="bottom_right")},
+    "window and offset": {"kv_head_map": "tile", "mask": Mask(causal=True, window={"left": 5}, offset=2)},
+    "alibi": {
+        "mask": Mask(causal=True, window={"left": 300, "right": 0}, offset=-3),
+        "bias": Variant("alibi", Alibi()),
+    },
+    "sinks": {"kv_head_map": "tile", "sink": (0.5, -1e300, 3.0, -1.0), "softcap": 2.0},
+    "lengths": {"mask": Mask(lengths=(0, 1)), "fully_masked": "nan"},
+}
+
+
+def plainly(p: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Compute output and log-sums head by head from the formulas, in float64."""
+    q, k, v = (np.asarray(getattr(p, name), dtype=p.dtype).astype(float) for name in "QKV")
+    (batch, heads, seq_q, dim), seq_k = q.shape, k.shape[2]
+    served = [h % 2 if p.kv_head_map == "tile" else h // 2 for h in range(heads)]
+    z = q @ k[:, served].swapaxes(-1, -2) / math.sqrt(dim)
+    z = p.softcap * np.tanh(z / p.softcap) if p.softcap else z
+    at, key, mask = np.arange(seq_q)[:, None], np.arange(seq_k), p.mask or Mask()
+    if isinstance(p.bias, Variant):
+        slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
+        z = z - slopes[:, None, None] * np.abs(at + (mask.offset or 0) - key)
+    at = at + (seq_k - seq_q if mask.align == "bottom_right" else mask.offset or 0)
+    seen = np.ones((batch, 1, seq_q, seq_k), dtype=bool)
+    seen &= (key <= at) | (not mask.causal)
+    if mask.window:
+        seen &= at - key <= mask.window["left"]
+    if mask.lengths is not None:
+        seen &= key < np.reshape(mask.lengths, (-1, 1, 1, 1))
+    e = np.where(seen, np.exp(z), 0.0)
+    total = e.sum(axis=-1)
+    with_sink = total + (np.exp(np.reshape(p.sink, (-1, 1))) if p.sink else 0.0)
+    nothing = np.nan if p.fully_masked == "nan" else 1.0
+    with np.errstate(divide="ignore"):
+        return e / np.where(with_sink == 0, nothing, with_sink)[..., None] @ v[:, served], np.log(total)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_edges_of_tiles(shape: tuple[int, int], name: str, backend: str) -> None:
+    """Float64 numbers in float32, grouped heads, a batch and any lengths come to what plain formulas say."""
+    if backend != "numpy":
+        pytest.importorskip(backend, reason=f'needs {backend}: pip install "attncli[{backend}]"')
+    draw = np.random.default_rng(shape).normal
+    vectors = {"Q": (2, 4, shape[0], 8), "K": (2, 2, shape[1], 8), "V": (2, 2, shape[1], 5)}
+    arrays_of: dict[str, Any] = {each: draw(size=size) for each, size in vectors.items()}
+    problem = Problem(**arrays_of, **MASKS[name], dtype="float32")
+    result = compute(problem, backend=backend, keep=("head_output", "output"))
+    assert result.path == "streamed"
+    output, lse = plainly(problem)
+    close_to(result["head_output"].array, output, rtol=1e-5, atol=3e-6)
+    if not result.kernel:
+        close_to(result["weights"].details["lse"], lse, rtol=1e-5, atol=3e-6)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e6])
+def test_no_scale_is_lost(scale: float, backend: str) -> None:
+    """A scale so far from 1 that queries are not scaled first counts wherever the tiles are worked off."""
+    if backend != "numpy":
+        pytest.importorskip(backend, reason=f'needs {backend}: pip install "attncli[{backend}]"')
+    q, k, v = np.random.default_rng(0).normal(size=(3, 4, 4)) / scale**0.5
+    scores = q @ k.T * scale
+    weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
+    result = compute(Problem(Q=q, K=k, V=v, scale=scale), backend=backend, keep=("output",))
+    close_to(result["output"].array, weights @ v, rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan, 3e38])
+def test_every_library_is_odd_in_the_same_places(odd: float, backend: str) -> None:
+    """What is not finite, or nearly so, comes out of tiles of each library as out of its full way."""
+    if backend != "numpy":
+        pytest.importorskip(backend, reason=f'needs {backend}: pip install "attncli[{backend}]"')
+    q, k, v = np.random.default_rng(1).normal(size=(3, 600, 4))
+    v[::7, 1], k[530, 0], q[40, 1] = odd, odd, odd
+    problem = Problem(Q=q, K=k, V=v, dtype="float32", mask=Mask(causal=True))
+    full, tiles = (compute(problem, backend=backend, keep=keep) for keep in (None, ("output",)))
+    wanted = full["output"].array
+    assert wanted is not None
+    got = tiles["output"].array
+    assert got is not None
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(wanted))
+    close_to(got, wanted, rtol=1e-4, atol=1e-5)
