@@ -29,9 +29,6 @@ __all__ = ["Job", "job_of"]
 _MASK_BIASES = 8
 """How many different tiles at the edges of sight are held ready; most masks have fewer."""
 
-_FEWEST_ROWS = 16
-"""How many queries meet all keys at once at least, so that reading the keys is worth it."""
-
 
 class Job(Frozen, kw_only=True):
     """What all strips are computed from.
@@ -103,7 +100,10 @@ class Job(Frozen, kw_only=True):
     def _is_sure(self, made: Mixed) -> bool:
         """Tell whether the full way would come to the same."""
         output = made.output
-        if math.isnan(self.p.empty) and self.hides and not self.p.dropout:  # rows without keys are to be NaN
+        p = self.p
+        if (
+            math.isnan(p.empty) and p.normalize == "softmax" and self.hides and not p.dropout
+        ):  # rows without keys are to be NaN
             xp = namespace(output)
             output = xp.where(made.details["lse"][..., None] == -math.inf, 0.0, output)
         return is_finite(output)
@@ -131,7 +131,8 @@ class Job(Frozen, kw_only=True):
         return rows_of(self.q, queries, strip.lead), rows_of(self.k, ALL, strip.lead), v
 
     def _rows_at_once(self) -> int:
-        return max(_FEWEST_ROWS, self.engine.queries * self.engine.keys // self.p.seq_k)
+        """Count the rows of all keys that are as large as a tile."""
+        return max(1, self.engine.queries * self.engine.keys // self.p.seq_k)
 
     def _by_row(self, strip: Strip, rows: slice) -> Mixed:
         lead, start = (ALL,) * len(strip.lead), strip.queries.start
