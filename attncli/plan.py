@@ -7,9 +7,9 @@ import os
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 
+from attncli.core.engine import Engine
 from attncli.core.inputs import Drawn, Inputs
 from attncli.core.streaming import BY_PAIR
-from attncli.core.strips import Engine
 from attncli.frozen import Frozen
 from attncli.memory import Room, available, gib, require
 from attncli.trace import Value

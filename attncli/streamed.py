@@ -15,7 +15,7 @@ import numpy as np
 import threadpoolctl
 
 from attncli.backends import Session
-from attncli.core.strips import Engine, Mixed, Strip, Work
+from attncli.core.engine import Engine, Mixed, Strip, Work
 from attncli.trace import Array
 
 __all__ = ["Progress", "engine_for"]

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from attncli.core import masks
+from attncli.core.bounds import is_finite
 from attncli.core.heads import (
     all_keys,
     all_values,
@@ -21,7 +22,6 @@ from attncli.core.heads import (
 from attncli.core.inputs import Inputs
 from attncli.core.logits import biased, masked, scaled, softcapped
 from attncli.core.mixing import head_output, output, projected_output
-from attncli.core.namespace import namespace
 from attncli.core.positions import position_added, rotated_keys, rotated_queries, spread
 from attncli.core.similarity import (
     additive_scores,
@@ -49,9 +49,8 @@ __all__ = [
     "bias_of",
     "finish",
     "logits",
-    "mix",
+    "mixed",
     "vectors",
-    "weigh",
 ]
 
 ORDER: dict[str, tuple[str, ...]] = {
@@ -89,18 +88,21 @@ def attend(p: Inputs, trace: Trace, *, looks: bool = False) -> Value:
         Vaswani et al. 2017, "Attention Is All You Need", sections 3.2.1 and 3.2.2.
     """
     q, k, v = vectors(p, trace)
-    m, keep = logits(p, q, k, trace)
-    a = weigh(p, m, keep, trace)
     if v is None:
-        return a
-    if looks and _are_finite(v):  # so that nothing masked could get into the output
+        m, keep = logits(p, q, k, trace)
+        return _weigh(p, m, keep, trace)
+    return finish(p, mixed(p, q, k, v, trace, looks=looks), trace)
+
+
+def mixed(
+    p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Caller, *, looks: bool = False
+) -> Value:
+    """Go from queries, keys and values to what each query mixes of the values; `attend` has the arguments."""
+    m, keep = logits(p, q, k, trace)
+    a = _weigh(p, m, keep, trace)
+    if looks and is_finite(v.array):  # so that nothing masked could get into the output
         p = replace(p, exclude=False)
-    return finish(p, mix(p, a, v, keep, trace), trace)
-
-
-def _are_finite(v: Value) -> bool:
-    xp = namespace(v.array)
-    return bool(xp.all(xp.isfinite(v.array)))
+    return _mix(p, a, v, keep, trace)
 
 
 Vectors = tuple[Value | None, Value | None, Value | None]
@@ -214,7 +216,7 @@ def _added(number: float) -> str:
     return f"{'−' if number < 0 else '+'} {abs(number):g}".replace("e+0", "e").replace("e+", "e")
 
 
-def weigh(p: Inputs, m: Value, keep: Value | None, trace: Caller) -> Value:
+def _weigh(p: Inputs, m: Value, keep: Value | None, trace: Caller) -> Value:
     """Turn scores into weights, and mask and drop weights where that comes after."""
     if p.mask_when == "after_softmax_renormalized" and keep:
         a = trace(renormalized, trace(masked_softmax, m, keep))
@@ -231,11 +233,11 @@ def _normalize(p: Inputs, m: Value, trace: Caller) -> Value:
     if p.normalize == "none":
         return trace(unnormalized, m)
     if p.sink is not None:
-        return trace(weights_with_sink, m, p.sink)
+        return trace(weights_with_sink, m, p.sink, empty=p.empty)
     return trace(weights, m, empty=p.empty)
 
 
-def mix(p: Inputs, a: Value, v: Value, keep: Value | None, trace: Caller) -> Value:
+def _mix(p: Inputs, a: Value, v: Value, keep: Value | None, trace: Caller) -> Value:
     """Mix the values by the weights."""
     seen = keep if p.exclude else None
     return trace(output if p.mixed == "output" else head_output, a, v, seen, p.real_queries)

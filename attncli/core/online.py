@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from attncli.core.inputs import Drawn, Inputs
+from attncli.core.inputs import Inputs
 from attncli.core.mixing import mixture
 from attncli.core.namespace import namespace
-from attncli.core.softmax import dropped, share, unnormalized
+from attncli.core.softmax import dropped, masked_weights, unnormalized
 from attncli.trace import Array
 
-__all__ = ["Exp", "Online", "exp_shifted"]
+__all__ = ["ROW_DETAILS", "Exp", "Online", "exp_shifted"]
+
+ROW_DETAILS = ("lse", "lse2", "lse_with_sink")
+"""Details of softmax that are known in the end."""
 
 Exp = Callable[[Array, Array | None], Array]
 """Takes exp(z − shift), or exp(z) without a shift."""
@@ -40,7 +43,6 @@ class Online:
         self._largest: Array | None = None
         self._total: Array | None = None
         self._mixed: Array | None = None
-        self._some: Array | bool = False  # whether a weight of the row is left, where some are taken out
 
     def add(self, p: Inputs, z: Array, keep: Array | None, v: Array) -> None:
         """Take in a tile.
@@ -53,18 +55,13 @@ class Online:
         """
         xp = namespace(z)
         shares = self._exponentials(z) if p.normalize == "softmax" else unnormalized(z)
-        counted, left = shares, None
-        if keep is not None and p.mask_when != "before_softmax":
-            shares, left = xp.where(keep, shares, 0.0), keep
-            counted = shares if p.mask_when == "after_softmax_renormalized" else counted
-        total = counted @ xp.ones((z.shape[-1], 1), dtype=z.dtype, device=z.device)
+        total = shares @ xp.ones((z.shape[-1], 1), dtype=z.dtype, device=z.device)
+        if keep is not None and p.mask_when == "after_softmax":
+            shares = masked_weights(shares, keep)
         if p.dropout:
-            drawn, rate = p.dropout.drawn.array, p.dropout.keep_rate
-            drawn = drawn.now() if isinstance(drawn, Drawn) else drawn
-            shares = dropped(shares, drawn, rate and rate.array)
-            left = drawn if left is None else drawn & left
-        self._some = self._some | (True if left is None else xp.any(left, axis=-1, keepdims=True))
-        mixed = mixture(shares, v, keep if p.exclude else None)
+            rate = p.dropout.keep_rate
+            shares = dropped(shares, p.dropout.drawn.array, rate and rate.array)
+        mixed = mixture(shares, v)
         if self._total is None or self._mixed is None:
             self._total, self._mixed = total, mixed
         else:  # in place, where a library can
@@ -81,7 +78,7 @@ class Online:
         shift = _finite(self._largest)
         if before is not None:
             fade = xp.exp(before - shift)
-            self._total, self._mixed = self._total * fade, self._where_some(self._mixed * fade)
+            self._total, self._mixed = self._total * fade, self._mixed * fade
         return self._exp(z, shift)
 
     def end(self, p: Inputs) -> tuple[Array, dict[str, Array]]:
@@ -93,30 +90,23 @@ class Online:
         assert self._total is not None
         assert self._mixed is not None
         xp, total, mixed = namespace(self._total), self._total, self._mixed
-        details = {}
-        if p.normalize == "softmax" and p.mask_when != "after_softmax_renormalized":
-            largest = xp.zeros_like(total) if self._largest is None else self._largest
-            details["lse"] = _log(total, largest)
-            details["lse2"] = details["lse"] / math.log(2)
-            if p.sink is not None:  # one more score, which mixes nothing in
-                top = xp.maximum(largest, p.sink.array + xp.zeros_like(largest))
-                fade = xp.exp(largest - top)
-                total, mixed = total * fade + xp.exp(p.sink.array - top), mixed * fade
-                details["lse_with_sink"] = _log(total, top)
-        output = mixed
-        if p.normalize == "sum":
-            # Of a total of 0 every weight is 0, and 0·NaN is NaN.
-            output = xp.where(total == 0, mixed * 0.0, share(mixed, total))
-        elif p.normalize == "softmax":  # as in `weights`, a total of 0 is one of zeros
-            output = mixed / xp.where(total == 0, (details and p.empty) or 1.0, total)
-        output = self._where_some(output)
-        if p.real_queries is not None:
-            output = xp.where(p.real_queries.array, output, 0.0)
-        return output, {name: rows[..., 0] for name, rows in details.items()}
+        if p.normalize == "none":
+            return _real(p, mixed), {}
+        largest = xp.zeros_like(total) if self._largest is None else self._largest
+        lse = _log(total, largest)
+        details = {"lse": lse, "lse2": lse / math.log(2)}
+        if p.sink is not None:  # one more score, which mixes nothing in
+            top = xp.maximum(largest, p.sink.array + xp.zeros_like(largest))
+            fade = xp.exp(largest - _finite(top))
+            total, mixed = total * fade + xp.exp(p.sink.array - _finite(top)), mixed * fade
+            details["lse_with_sink"] = _log(total, top)
+        # As in `weights`, a total of 0 is one of zeros.
+        output = mixed / xp.where(total == 0, p.empty or 1.0, total)
+        return _real(p, output), {name: rows[..., 0] for name, rows in details.items()}
 
-    def _where_some(self, mixed: Array) -> Array:
-        """Leave what is mixed as it was where no weight is left: one that is taken out is 0, even of NaN."""
-        return mixed if self._some is True else namespace(mixed).where(self._some, mixed, self._mixed)
+
+def _real(p: Inputs, output: Array) -> Array:
+    return output if p.real_queries is None else namespace(output).where(p.real_queries.array, output, 0.0)
 
 
 def _finite(largest: Array) -> Array:

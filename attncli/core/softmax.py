@@ -81,14 +81,16 @@ def weights(scores: Array, *, empty: float = 0.0) -> Array:
     latex=r"\frac{{\exp({scores})}}{{\sum\exp({scores}) + \exp({sink})}}",
     source='OpenAI 2025, gpt-oss; Miller 2023, "Attention Is Off By One", for a sink of 0',
 )
-def weights_with_sink(scores: Array, sink: Array) -> Array:
+def weights_with_sink(scores: Array, sink: Array, *, empty: float = 0.0) -> Array:
     """Turn scores into weights, of which a sink that holds no value takes its share.
 
     Args:
         scores: ``(seq_q, seq_k)``; −∞ where a key is masked.
         sink: An extra score, one for each head: ``(heads, 1, 1)``, or a number.
+        empty: As in `weights`, for a sink of −∞, which takes nothing.
     """
-    return _exp(scores, sink) / _total_with_sink(scores, sink)
+    total = _total_with_sink(scores, sink)
+    return _exp(scores, sink) / namespace(total).where(total == 0, empty or 1.0, total)
 
 
 def _total_with_sink(scores: Array, sink: Array) -> Array:
@@ -223,7 +225,7 @@ def lse_with_sink(scores: Array, sink: Array) -> Array:
 def sink_mass(scores: Array, sink: Array) -> Array:
     """Measure the share of attention that the sink takes."""
     xp = namespace(scores)
-    return (xp.exp(sink - _shift(scores, sink)) / _total_with_sink(scores, sink))[..., 0]
+    return share(xp.exp(sink - _shift(scores, sink)), _total_with_sink(scores, sink))[..., 0]
 
 
 @weights.detail("entropy", symbol="H", formula="−Σ {result}·log₂ {result}", axes="batch head query")

@@ -15,13 +15,14 @@ from contextlib import closing
 from itertools import product
 
 from attncli.core import masks
-from attncli.core.attention import finish, logits, mix, vectors, weigh
+from attncli.core.attention import finish, mixed, vectors
 from attncli.core.bounds import lengths_of, stay_finite
+from attncli.core.engine import Engine, Strip
 from attncli.core.heads import split_heads
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace, put
-from attncli.core.strips import Engine, Job, Strip, job_of
+from attncli.core.strips import Job, job_of
 from attncli.core.tiles import ALL, Tile, rows_of, spans, tile_inputs
 from attncli.trace import STAGES, Array, Trace, Value, untraced
 
@@ -46,7 +47,7 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     assert v is not None
     shape = _sample(p, q, k, v, trace)
     job = job_of(p, q, k, v, engine)
-    fused = engine.fused is not None and q is not None and _is_plain(p, q, k, v)
+    fused = engine.fused is not None and _is_plain(job)
     output, details = _fuse(job) if fused else _tile(job, shape[:-2])
     trace.restate("weights", shape, details=details)
     trace.restate(p.mixed, tuple(output.shape), output)
@@ -54,19 +55,18 @@ def attend_streamed(p: Inputs, trace: Trace, engine: Engine) -> bool:
     return fused
 
 
-def _is_plain(p: Inputs, q: Value, k: Value | None, v: Value) -> bool:
+def _is_plain(job: Job) -> bool:
     """Tell whether this is attention as every library has it, so that a kernel gives the same.
 
     Kernels differ in what they make of a NaN or infinity: torch's leaves 0 in a row of NaN.
     """
-    mask = p.mask
+    p, q, v = job.p, job.q, job.v
     unusual = (p.biased, p.additive, p.softcap, p.sink, p.dropout, p.real_queries)
-    if any(unusual) or p.similarity.kind != "dot" or q.array.shape[-1] != v.array.shape[-1]:
+    if any(unusual) or not (q and job.scales) or q.array.shape[-1] != v.array.shape[-1]:
         return False
     hides = p.mask_when == "before_softmax" and p.fill == -math.inf
-    plain = mask is None or (hides and _is_causal_only(mask))
-    lengths = (lengths_of(each.array) for each in (q, k, v) if each)
-    return plain and p.normalize == "softmax" and stay_finite(*lengths)
+    plain = p.mask is None or (hides and _is_causal_only(p.mask))
+    return plain and p.normalize == "softmax" and stay_finite(lengths_of(v.array))
 
 
 def _is_causal_only(mask: masks.Rules) -> bool:
@@ -122,10 +122,9 @@ def _sample(p: Inputs, q: Value | None, k: Value | None, v: Value, trace: Trace)
     lead = tuple(given.array.shape[:-2])
     first = slice(0, 1)
     part = tile_inputs(p, Tile(lead=(ALL,) * len(lead), queries=first, keys=first))
-    m, keep = logits(part, rows_of(q, first), rows_of(k, first), trace)
     value = rows_of(v, first)
     assert value is not None
-    mix(part, weigh(part, m, keep, trace), value, keep, trace)
+    mixed(part, rows_of(q, first), rows_of(k, first), value, trace)
     shape = (*lead, p.seq_q, p.seq_k)
     for name in BY_PAIR & trace.records.keys():
         trace.restate(name, shape)

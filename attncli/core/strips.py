@@ -7,72 +7,27 @@ Scores are scaled, biased and masked by the very functions of the full way, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any
 
 from attncli.core import masks
-from attncli.core.attention import logits
-from attncli.core.bounds import is_ordinary, lengths_of, reach, stay_finite
+from attncli.core.attention import logits, mixed
+from attncli.core.bounds import is_finite, is_ordinary, keep_digits, lengths_of, reach, stay_finite
+from attncli.core.engine import Engine, Mixed, Strip, joined
 from attncli.core.inputs import Inputs
 from attncli.core.logits import scaled
 from attncli.core.namespace import namespace
-from attncli.core.online import Exp, Online, exp_shifted
+from attncli.core.online import ROW_DETAILS, Online, exp_shifted
 from attncli.core.tiles import ALL, Tile, cut, rows_of, spans, tile_inputs
 from attncli.frozen import Frozen
-from attncli.trace import Array, Value, untraced
+from attncli.trace import Array, Trace, Value, untraced
 
-__all__ = ["Engine", "Job", "Mixed", "Strip", "Work", "job_of"]
+__all__ = ["Job", "job_of"]
 
 _MASK_BIASES = 8
 """How many different tiles at the edges of sight are held ready; most masks have fewer."""
-
-
-class Strip(NamedTuple):
-    """The tiles of some queries, for some heads: what is worked on by itself, from first to last key."""
-
-    lead: tuple[slice, ...]
-    queries: slice
-    inputs: Inputs
-
-
-class Mixed(NamedTuple):
-    """What a strip comes to: its rows of the output, and of the details of softmax."""
-
-    output: Array
-    details: dict[str, Array]
-
-
-Work = Callable[[Strip], Mixed]
-"""Works a strip off."""
-
-
-def one_by_one(work: Work, todo: Sequence[Strip]) -> Generator[Mixed, None, None]:
-    """Work strips off, one after the other."""
-    yield from map(work, todo)
-
-
-class Engine(Frozen, kw_only=True):
-    """How tiles are worked off, where an array library can do more than the standard says.
-
-    Args:
-        queries: Queries in a tile.
-        keys: Keys in a tile.
-        apart: Whether each head of each item of the batch is a strip of its own.
-        run: Works strips off, and yields what each comes to, in their order.
-        exp: Takes exp(z − shift); it may write over z, which nobody else holds.
-        looks: Whether looking at values is cheap, so that what they make needless can be left out.
-        fused: The library's own kernel for softmax(Q·Kᵀ)·V, causal or not; None where it has none.
-    """
-
-    queries: int = 512
-    keys: int = 512
-    apart: bool = False
-    run: Callable[[Work, Sequence[Strip]], Generator[Mixed, None, None]] = one_by_one
-    exp: Exp = exp_shifted
-    looks: bool = False
-    fused: Callable[[Array, Array, Array, bool], Array] | None = None
 
 
 class Job(Frozen, kw_only=True):
@@ -80,6 +35,8 @@ class Job(Frozen, kw_only=True):
 
     Args:
         p: The inputs.
+        online: Whether softmax, or what stands in for it, can be brought up from tile to tile.
+        in_tiles: What is otherwise in the inputs of a tile, without a difference to what comes out.
         q: Queries.
         scales: What queries are scaled by, instead of their scores.
         k: Keys.
@@ -95,6 +52,8 @@ class Job(Frozen, kw_only=True):
     """
 
     p: Inputs
+    online: bool
+    in_tiles: Mapping[str, Any]
     q: Value | None
     scales: tuple[Value | None, ...]
     k: Value | None
@@ -124,11 +83,35 @@ class Job(Frozen, kw_only=True):
         return sum(keys.stop - keys.start for keys, _ in self.tiles(strip.inputs))
 
     def mix(self, strip: Strip) -> Mixed:
-        """Compute a strip."""
-        part = strip.inputs
-        q, k = rows_of(self.q, strip.queries, strip.lead), rows_of(self.k, ALL, strip.lead)
+        """Compute a strip; what tiles leave not finite, or cannot do, row by row with the full way's stages.
+
+        Of numbers that stay finite, no way can tell in which order they came together. What doesn't may
+        be otherwise in the full way, whose weights are divided by their sum before they meet the values.
+        """
+        made = self._in_tiles(strip) if self.online else None
+        if made and self._is_sure(made):
+            return made
+        parts = []
+        for rows in spans(strip.inputs.seq_q, self._rows_at_once()):
+            part = made and made.rows(rows)
+            parts.append(part if part and self._is_sure(part) else self._by_row(strip, rows))
+        return joined(parts)
+
+    def _is_sure(self, made: Mixed) -> bool:
+        """Tell whether the full way would come to the same."""
+        output = made.output
+        p = self.p
+        if (
+            math.isnan(p.empty) and p.normalize == "softmax" and self.hides and not p.dropout
+        ):  # rows without keys are to be NaN
+            xp = namespace(output)
+            output = xp.where(made.details["lse"][..., None] == -math.inf, 0.0, output)
+        return is_finite(output)
+
+    def _in_tiles(self, strip: Strip) -> Mixed:
+        part = replace(strip.inputs, **self.in_tiles)
+        q, k, v = self._vectors(strip, strip.queries)
         q = q and untraced(scaled, q, *self.scales)
-        v = cut(self.v.array, *strip.lead, ALL, ALL)
         seen_whole = replace(part, mask=None) if part.mask else part
         online = Online(self.engine.exp if q else exp_shifted, shifts=not self._is_bounded(strip))
         for keys, seen in self.tiles(part):
@@ -139,8 +122,26 @@ class Job(Frozen, kw_only=True):
                 tile = tile_inputs(tile, Tile(lead=lead, queries=slice(0, part.seq_q), keys=keys))
             its_keys = k and Value(k.array[..., keys, :], k.symbol)
             # Scores have no name here, so that the next ones can take their place in memory.
-            online.add(tile, *_scores(tile, q, its_keys, mask_bias), v[..., keys, :])
+            online.add(tile, *_scores(tile, q, its_keys, mask_bias), v.array[..., keys, :])
         return Mixed(*online.end(part))
+
+    def _vectors(self, strip: Strip, queries: slice) -> tuple[Value | None, Value | None, Value]:
+        v = rows_of(self.v, ALL, strip.lead)
+        assert v is not None
+        return rows_of(self.q, queries, strip.lead), rows_of(self.k, ALL, strip.lead), v
+
+    def _rows_at_once(self) -> int:
+        """Count the rows of all keys that are as large as a tile."""
+        return max(1, self.engine.queries * self.engine.keys // self.p.seq_k)
+
+    def _by_row(self, strip: Strip, rows: slice) -> Mixed:
+        lead, start = (ALL,) * len(strip.lead), strip.queries.start
+        tile = Tile(lead=lead, queries=rows, keys=slice(0, self.p.seq_k))
+        trace = Trace(self.p.axes, keep={"weights"} if self.online else ())
+        vectors = self._vectors(strip, slice(start + rows.start, start + rows.stop))
+        output = mixed(tile_inputs(strip.inputs, tile), *vectors, trace, looks=self.engine.looks)
+        details = trace.records["weights"].details
+        return Mixed(output.array, {name: details[name] for name in ROW_DETAILS if name in details})
 
     def _mask_bias_of(self, part: Inputs, keys: slice) -> Array | None:
         """Return what hides a tile when it is added; tiles at one distance from their queries share it."""
@@ -186,17 +187,12 @@ def _in_sight(mask: masks.Rules | None, queries: slice, keys: slice) -> Iterator
 
 def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine) -> Job:
     """Do once what would be the same for every tile."""
-    scales: tuple[Value | None, ...] = (p.multiplier, p.divisor, p.temperature)
-    scores_come_first = p.similarity.kind != "dot" or (p.biased and p.bias_position == "before_scale")
-    if q and not scores_come_first and all(is_ordinary(each.array) for each in scales if each):
-        p = replace(p, multiplier=None, divisor=None, temperature=None)
-    else:
-        scales = ()
+    online = p.normalize != "sum" and p.mask_when != "after_softmax_renormalized"
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     hidden_counts, lengths, far, mask_bias = p.exclude, None, 0.0, None
-    if p.dropout and math.isnan(p.empty):  # which weights of an empty row are dropped shows
-        hidden_counts = False
-    elif engine.looks and scales and q and k and not (p.bias or p.additive):
+    scales = _early_scales(p, q, k)
+    in_tiles: dict[str, Any] = dict.fromkeys(("multiplier", "divisor", "temperature")) if scales else {}
+    if engine.looks and scales and q and k and not (p.bias or p.additive):
         xp = namespace(q.array)
         query = xp.abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
         key = lengths_of(k.array)
@@ -204,7 +200,7 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         others = [lengths_of(p.by_distance.array)] if p.by_distance else []
         finite = stay_finite(query, key, sizes, *others)
         if finite and (p.softcap is None or is_ordinary(p.softcap.array)):
-            p, hidden_counts = replace(p, exclude=False), True
+            in_tiles, hidden_counts = in_tiles | {"exclude": False}, True
             if hides and p.normalize == "softmax" and not (p.softcap or p.by_distance or p.sink):
                 lengths, far = (query, xp.max(key, axis=-1, keepdims=True)), reach(sizes, p.seq_k)
             if hides and p.mask and p.mask.by_distance:
@@ -217,12 +213,24 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
         k=k,
         v=v,
         engine=engine,
+        online=online,
+        in_tiles=in_tiles,
         hides=hides and hidden_counts,
         by_pair=by_pair,
         lengths=lengths,
         reach=far,
         mask_bias=mask_bias,
     )
+
+
+def _early_scales(p: Inputs, q: Value | None, k: Value | None) -> tuple[Value | None, ...]:
+    """Return what queries can be scaled by before they meet the keys; nothing where that would show."""
+    scales = (p.multiplier, p.divisor, p.temperature)
+    scores_come_first = p.similarity.kind != "dot" or (p.biased and p.bias_position == "before_scale")
+    if scores_come_first or not (q and k and all(is_ordinary(each.array) for each in scales if each)):
+        return ()
+    same = stay_finite(lengths_of(q.array), lengths_of(k.array))
+    return scales if same and (p.normalize == "softmax" or keep_digits(q.array)) else ()
 
 
 def _mask_bias(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from attncli.core.attention import attend
+from attncli.core.engine import Engine
 from attncli.core.inputs import Dropout, Inputs
 from attncli.core.masks import Rules, keep, sight
 from attncli.core.streaming import BY_PAIR, attend_streamed
-from attncli.core.strips import Engine
 from attncli.trace import Trace, Value
 from tests.conftest import Namespace
 from tests.core.test_backends_agree import PROBLEMS, draw, inputs, same
