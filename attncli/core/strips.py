@@ -99,13 +99,10 @@ class Job(Frozen, kw_only=True):
 
     def _is_sure(self, made: Mixed) -> bool:
         """Tell whether the full way would come to the same."""
-        output = made.output
-        p = self.p
-        if (
-            math.isnan(p.empty) and p.normalize == "softmax" and self.hides and not p.dropout
-        ):  # rows without keys are to be NaN
-            xp = namespace(output)
-            output = xp.where(made.details["lse"][..., None] == -math.inf, 0.0, output)
+        p, output = self.p, made.output
+        if math.isnan(p.empty) and p.normalize == "softmax" and self.hides and not p.dropout:
+            blind = made.details["lse"][..., None] == -math.inf  # whose output is to be NaN
+            output = namespace(output).where(blind, 0.0, output)
         return is_finite(output)
 
     def _in_tiles(self, strip: Strip) -> Mixed:
@@ -190,12 +187,12 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
     online = p.normalize != "sum" and p.mask_when != "after_softmax_renormalized"
     hides = p.fill == -math.inf and p.mask_when == "before_softmax"
     hidden_counts, lengths, far, mask_bias = p.exclude, None, 0.0, None
-    scales = _early_scales(p, q, k)
+    query, key = (each and lengths_of(each.array) for each in (q, k))
+    scales = _early_scales(p, q, query, key)
     in_tiles: dict[str, Any] = dict.fromkeys(("multiplier", "divisor", "temperature")) if scales else {}
-    if engine.looks and scales and q and k and not (p.bias or p.additive):
-        xp = namespace(q.array)
-        query = xp.abs(untraced(scaled, Value(lengths_of(q.array), q.symbol), *scales).array)
-        key = lengths_of(k.array)
+    if engine.looks and scales and k and not (p.bias or p.additive):
+        xp = namespace(query)
+        query = xp.abs(untraced(scaled, query, *scales).array)
         sizes = xp.abs(v.array)
         others = [lengths_of(p.by_distance.array)] if p.by_distance else []
         finite = stay_finite(query, key, sizes, *others)
@@ -223,14 +220,24 @@ def job_of(p: Inputs, q: Value | None, k: Value | None, v: Value, engine: Engine
     )
 
 
-def _early_scales(p: Inputs, q: Value | None, k: Value | None) -> tuple[Value | None, ...]:
-    """Return what queries can be scaled by before they meet the keys; nothing where that would show."""
+def _early_scales(
+    p: Inputs, q: Value | None, query: Array | None, key: Array | None
+) -> tuple[Value | None, ...]:
+    """Return what queries can be scaled by before they meet the keys; nothing where that would show.
+
+    Args:
+        p: The inputs.
+        q: Queries.
+        query: Their lengths.
+        key: Those of the keys.
+    """
     scales = (p.multiplier, p.divisor, p.temperature)
     scores_come_first = p.similarity.kind != "dot" or (p.biased and p.bias_position == "before_scale")
-    if scores_come_first or not (q and k and all(is_ordinary(each.array) for each in scales if each)):
+    if scores_come_first or not all(is_ordinary(each.array) for each in scales if each):
         return ()
-    same = stay_finite(lengths_of(q.array), lengths_of(k.array))
-    return scales if same and (p.normalize == "softmax" or keep_digits(q.array)) else ()
+    if q is None or query is None or key is None or not stay_finite(query, key):
+        return ()
+    return scales if p.normalize == "softmax" or keep_digits(q.array) else ()
 
 
 def _mask_bias(rules: masks.Rules, seq_q: int, seq_k: int, *, like: Array) -> Array:
