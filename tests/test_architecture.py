@@ -55,7 +55,8 @@ MAY_IMPORT = {
     "arithmetic": "",
     "provenance": "arithmetic",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
-    "matrices": "cells observe exhibits parts sheet compute core trace errors text",
+    "worksheet": "exhibits trace",
+    "matrices": "cells observe exhibits parts sheet worksheet compute core trace errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text meant",
     # the edge where text goes out
