@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from attncli.stage import STAGES
 
-__all__ = ["ALIASES", "did_you_mean", "meant_stage"]
+__all__ = ["ALIASES", "by_symbol", "did_you_mean", "meant_stage"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -51,6 +51,12 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """What other programs call a stage, in lower case; of several stages, the first that the problem has."""
+
+
+def by_symbol(symbol: str, known: Collection[str]) -> str | None:
+    """Find the only one of the stages and details that are known whose symbol in tables this is."""
+    found = [each for each in _symbols().get(symbol, ()) if each in known]
+    return found[0] if len(found) == 1 else None
 
 
 def meant_stage(name: str, known: Collection[str]) -> str | None:
