@@ -69,8 +69,8 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "seen": "render sheet errors",
-    "python": "seen render readers explain compute problem trace errors text meant",
+    "seen": "render sheet errors text",
+    "python": "seen deliver options stored sheet render readers explain compute problem trace errors text meant",
     # the command line
     "options": "describe render compute sheet backends core trace problem errors text meant",
     "deliver": "render sheet files streams terminal options compute errors text",
