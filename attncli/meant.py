@@ -39,6 +39,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "attn_weights": ("weights",),
         "attention": ("weights",),
         "attention_weights": ("weights",),
+        "logsumexp": ("lse",),
+        "softmax_lse": ("lse",),
         "z": ("head_output",),
         "heads": ("head_output",),
         "o": ("output",),
@@ -50,7 +52,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "context_vectors": ("output",),
     }
 )
-"""What other programs call a stage, in lower case; of several stages, the first that the problem has."""
+"""What other programs call a stage or a detail, in lower case; of several stages, the first that the problem has."""
 
 
 def by_symbol(symbol: str, known: Collection[str]) -> str | None:
