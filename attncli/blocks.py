@@ -48,7 +48,7 @@ def make_sheet(result: Result, view: View | None = None) -> Sheet:
         heads_view=view.heads_view,
         percent=view.percent is not False,
         notes=result.notes,
-        example=_example(result, view),
+        example="" if view.blank else _example(result, view),  # what a query looks at most
     )
 
 

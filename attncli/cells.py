@@ -9,7 +9,7 @@ from functools import cached_property
 
 from attncli.errors import InputError
 from attncli.frozen import Frozen
-from attncli.meant import did_you_mean
+from attncli.meant import by_symbol, did_you_mean
 from attncli.text import quote, shown
 
 __all__ = ["Axes", "parse_cell", "spell_cell", "stand"]
@@ -47,7 +47,8 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
     written in quotes. A label may be written as it stands, or as it is shown.
 
     Args:
-        text: A name and one position or label for each axis: ``weights[0,sat,cat]``.
+        text: A name, or a symbol that tables show, and one position or label for each axis:
+            ``weights[0,sat,cat]``, ``A[0,2,1]``.
         arrays: What there is, by name.
 
     Returns:
@@ -63,7 +64,7 @@ def parse_cell(text: str, arrays: Mapping[str, Axes]) -> tuple[str, tuple[int, .
             f"{quote(text)} is no cell",
             fix=f"a stage and a position on each axis, such as {_example(example, arrays)}",
         )
-    name = found[1]
+    name = found[1] if found[1] in arrays else by_symbol(found[1], arrays) or found[1]
     if name not in arrays:
         raise InputError(
             f"there is no stage or detail {quote(name)} here",

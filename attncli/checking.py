@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from attncli.check.compare import Comparison, Side, check_result, reference
+from attncli.check.compare import COMPARED, Comparison, Side, check_result, numbers_of, reference
 from attncli.check.differ import check_diff, computed
 from attncli.check.report import Refused, Report, check_expected
 from attncli.errors import InputError, Place
@@ -18,7 +18,6 @@ from attncli.readers.opening import STDIN
 from attncli.readers.result import Dump, is_result, read_result
 from attncli.stored import stored_result
 from attncli.text import quote
-from attncli.trace import STAGES
 
 __all__ = ["Way", "against_result", "check_files", "diff", "has_expected", "stage_names"]
 
@@ -115,8 +114,7 @@ def against_result(
     """
     problem = _one(name, settings, read)
     with located(problem.origin), progress("trying readings") as tell:
-        stages = [record.stage.name for record in reference(problem).records]
-        dump = _read(result, stages, named)
+        dump = _read(result, list(numbers_of(reference(problem))), named)
         side = Side(name="the result", arrays=dump.arrays, precisions=dump.precisions)
         return [check_result(problem, result, side, dump.notes, tell)]
 
@@ -135,10 +133,10 @@ def stage_names(texts: Sequence[str]) -> dict[str, str]:
     named = {}
     for text in texts:
         member, equals, stage = text.rpartition("=")
-        if not equals or stage not in STAGES:
+        if not equals or stage not in COMPARED:
             raise InputError(
                 f"--map {quote(text)} names no stage",
-                context=f"stages: {', '.join(STAGES)}",
+                context=f"stages: {', '.join(COMPARED)}",
                 fix="write --map NAME=STAGE, such as --map mine=weights",
             )
         named[member] = stage
@@ -164,7 +162,7 @@ def diff(a: Way, b: Way, read: list[str]) -> list[Comparison]:
 
 def _side(way: Way, name: str, read: list[str]) -> tuple[Side, Problem | None]:
     if is_result(way.file) and not way.settings and way.backend is None:
-        dump = _read(way.file, list(STAGES))
+        dump = _read(way.file, list(COMPARED))
         return Side(name=name, arrays=dump.arrays, precisions=dump.precisions), None
     problem = _one(way.file, way.settings, read)
     with located(problem.origin):

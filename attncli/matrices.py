@@ -20,6 +20,7 @@ from attncli.parts import Part, Parts
 from attncli.sheet import Kind, Matrix, Mixture, Numbers, Side, View
 from attncli.text import quote
 from attncli.trace import STAGES
+from attncli.worksheet import blanks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +50,10 @@ class Desk:
         everything = list(exhibits(result, detail=view.detail))
         self.inputs = result.inputs
         self.start = result.start
-        self.exhibits = _once(_selected(everything, view.stages), view.blank)
-        _selected(everything, view.blank)
+        shown = _selected(everything, view.stages)
+        _selected(shown, view.blank)
+        self._blank = blanks(shown, view.blank)
+        self.exhibits = _once(shown)
         self._view = view
         self._parts = parts
         self._labels = {"query": result.query_labels, "key": result.key_labels}
@@ -83,7 +86,7 @@ class Desk:
 
     def heads(self, exhibit: Exhibit) -> Iterator[Matrix]:
         """Cut weights into all of their heads, where they are not all shown or where that is asked for."""
-        if not self._has_heads(exhibit) or exhibit.name in self._view.blank:
+        if not self._has_heads(exhibit) or exhibit.name in self._blank:
             return
         if self._view.heads_view or (self._parts.elided and self._view.head is None):
             for part in self._parts.of(exhibit.axes[:-2], exhibit.array.shape, every_head=True):
@@ -111,7 +114,7 @@ class Desk:
                 sides=tuple(self._sides(exhibit, part)),
                 given=exhibit.given,
                 mixture=self._mixture(exhibit, part),
-                blank=exhibit.name in self._view.blank,
+                blank=exhibit.name in self._blank,
             ),
         )
 
@@ -177,7 +180,7 @@ class Desk:
         return filled
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
-        if self._weights is None or exhibit.name in self._view.blank:
+        if self._weights is None or exhibit.name in self._blank:
             return
         details = {name: array[part.index] for name, array in self._weights.details.items()}
         softmax = exhibit is self._weights
@@ -190,12 +193,7 @@ class Desk:
             yield from _named(details, {"lse": "LSE", "entropy": "H bit"})
 
     def _mixture(self, exhibit: Exhibit, part: Part) -> Mixture | None:
-        if (
-            self._view.blank
-            or exhibit.name != self._mixed
-            or self._final is None
-            or self.inputs.seq_k > _FEW_KEYS
-        ):
+        if self._blank or exhibit.name != self._mixed or self._final is None or self.inputs.seq_k > _FEW_KEYS:
             return None
         return Mixture(
             weights=self._final.array[part.index],
@@ -225,9 +223,9 @@ def _selected(everything: Sequence[Exhibit], wanted: tuple[str, ...] | None) -> 
     return [exhibit for exhibit in everything if exhibit.name in {*wanted, *details}]
 
 
-def _once(shown: list[Exhibit], blank: tuple[str, ...]) -> list[Exhibit]:
+def _once(shown: list[Exhibit]) -> list[Exhibit]:
     """Leave out what the last stage hands on as it is, and say there how that was made."""
-    if len(shown) < 2 or shown[-2].name in blank:  # noqa: PLR2004  (the last two)
+    if len(shown) < 2:  # noqa: PLR2004  (the last two)
         return shown
     *before, made, last = shown
     if last.formula != f"{last.symbol} = {made.symbol}":

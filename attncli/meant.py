@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from attncli.stage import STAGES
 
-__all__ = ["ALIASES", "did_you_mean", "meant_stage"]
+__all__ = ["ALIASES", "by_symbol", "did_you_mean", "meant_stage"]
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -39,6 +39,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "attn_weights": ("weights",),
         "attention": ("weights",),
         "attention_weights": ("weights",),
+        "logsumexp": ("lse",),
+        "softmax_lse": ("lse",),
         "z": ("head_output",),
         "heads": ("head_output",),
         "o": ("output",),
@@ -50,7 +52,13 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "context_vectors": ("output",),
     }
 )
-"""What other programs call a stage, in lower case; of several stages, the first that the problem has."""
+"""What other programs call a stage or a detail, in lower case; of several stages, the first that the problem has."""
+
+
+def by_symbol(symbol: str, known: Collection[str]) -> str | None:
+    """Find the only one of the stages and details that are known whose symbol in tables this is."""
+    found = [each for each in _symbols().get(symbol, ()) if each in known]
+    return found[0] if len(found) == 1 else None
 
 
 def meant_stage(name: str, known: Collection[str]) -> str | None:

@@ -22,7 +22,7 @@ from attncli.problem import Kind, Mask, Problem, keys
 from attncli.render import FINDINGS, FORMATS, Format
 from attncli.render.colors import PALETTES, SCALES
 from attncli.render.terminal import THEMES
-from attncli.text import quote
+from attncli.text import listed, quote
 from attncli.trace import STAGES
 
 if TYPE_CHECKING:  # it brings NumPy, which help does not wait for
@@ -259,7 +259,7 @@ class Look(Frozen, kw_only=True):
 
 def _names(option: str, text: str) -> tuple[str, ...]:
     """Read a list of stages, or arrays of the problem file."""
-    names = tuple(name.strip() for name in text.split(","))
+    names = listed(text)
     arrays = [key.name for key in KEYS.values() if key.kind is Kind.ARRAY]
     for name in names:
         if name not in STAGES and name not in arrays:

@@ -20,6 +20,7 @@ from attncli.render import FORMATS
 from attncli.render.explanation import explanation_text, style
 from attncli.render.terminal import PAGE
 from attncli.seen import TEXT, Seen, page, view_of
+from attncli.sheet import View
 from attncli.text import quote
 from attncli.trace import Record
 
@@ -67,7 +68,8 @@ class Attention(Result):
             InputError: There is no such option, or not that choice of one.
         """
         sheet = page(width=width, scale=scale)
-        sheets = FORMATS["table"].render([self], view_of(view, ("width", "scale")), sheet)
+        seen = view_of(view, ("width", "scale"))
+        sheets = FORMATS["table"].render([self._for(seen)], seen, sheet)
         return "".join(map(str, sheets)).rstrip("\n")
 
     def svg(
@@ -96,7 +98,53 @@ class Attention(Result):
         if seen.answers:
             raise InputError("an SVG is one picture, without answers", fix="text(…, answers=True)")
         sheet = page(width=width, theme=theme, palette=palette, scale=scale)
-        return "".join(map(str, FORMATS["svg"].render([self], seen, sheet)))
+        return "".join(map(str, FORMATS["svg"].render([self._for(seen)], seen, sheet)))
+
+    def save(
+        self,
+        file: str | pathlib.Path,
+        *,
+        format: str | None = None,  # noqa: A002  (as the option is called)
+        width: int | None = None,
+        theme: Literal["auto", "dark", "light"] = "auto",
+        palette: str = "blues",
+        scale: str | None = None,
+        **view: Unpack[Seen],
+    ) -> None:
+        """Write the result to a file as `attn compute -o` does, in the format that its name ends in.
+
+        Args:
+            file: Such as ``result.json``, ``.npz``, ``.safetensors``, ``.png`` or ``.svg``.
+            format: Its name, as ``--format`` takes it, where the file's name does not say it.
+            width: Columns that it is laid out for; None is as wide as the format has it.
+            theme: As in `svg`.
+            palette: As in `svg`.
+            scale: As in `svg`.
+            **view: As in `text`. Of formats that hold the numbers as they are, only ``stages`` says what is
+                kept.
+
+        Raises:
+            InputError: The name ends in no format, the format does not take that, or the file is one that
+                the problem was read from.
+            UnavailableError: The file cannot be written.
+        """
+        from attncli.deliver import Delivery  # noqa: PLC0415  (it brings the command line's options)
+        from attncli.options import Output, all_there  # noqa: PLC0415
+        from attncli.stored import only  # noqa: PLC0415
+
+        page(width=PAGE if width is None else width, theme=theme, palette=palette, scale=scale)
+        look: dict[str, Any] = {"theme": theme, "palette": palette, "scale": scale, "width": width}
+        asked = Output(output=str(file), format=format, quiet=True, **look)
+        delivery = Delivery(asked, [self.problem.origin.name, *self.problem.origin.files])
+        seen = delivery.fit(view_of(view, ("format", *look)))
+        all_there(self, seen.stages or ())
+        delivery.write([only(self._for(seen), seen.stages)], seen)
+
+    def _for(self, seen: View) -> Result:
+        """Return what a view needs: with the details that are too large to be kept, these are computed again."""
+        if not seen.detail:
+            return self
+        return compute(self.problem, backend=self.backend, device=self.device, large_details=True)
 
     def explain(self, cell: str, *, depth: int | None = None) -> str:
         """Write the arithmetic of one cell, such as ``weights[2,1]``, back to what was given.

@@ -11,6 +11,7 @@ from attncli.errors import InputError
 from attncli.render.colors import PALETTES, SCALES
 from attncli.render.terminal import PAGE, THEMES, Terminal
 from attncli.sheet import View
+from attncli.text import listed
 
 __all__ = ["TEXT", "Seen", "page", "view_of"]
 
@@ -21,7 +22,7 @@ _MOST_DIGITS = 17  # with which any float64 is told from its neighbours
 
 
 class Seen(TypedDict, total=False):
-    """What to see of a result, as in `View`; of a single stage, its name is enough."""
+    """What to see of a result, as in `View`; stages may be one text, with commas between them."""
 
     stages: str | Sequence[str] | None
     head: int | None
@@ -67,7 +68,7 @@ def _as_it_is(_name: str, value: object) -> object:
 
 def _names(name: str, value: object) -> tuple[str, ...] | None:
     if value is None or isinstance(value, str):
-        return None if value is None else (value,)
+        return None if value is None else listed(value)
     if isinstance(value, Sequence) and all(isinstance(each, str) for each in value):
         return tuple(value)
     raise InputError(f"{name}={value!r} names no stages", fix=f'such as {name}=("scores", "weights")')

@@ -105,8 +105,9 @@ HELP = {
   attn explain small.json "output[2,0]" --depth 2
   attn explain small.json "scores[2,1]" --json
 
-A cell is a stage, or a detail such as lse, and a position, from 0, on each of its axes: batch and head first,
-where there are any, then query and key, which may be labels instead: weights[sat,cat]. A label that looks like a number, or
+A cell is a stage, or a detail such as lse, by its name or its symbol, and a position, from 0, on each of its
+axes: batch and head first, where there are any, then query and key, which may be labels instead: weights[sat,cat],
+A[2,1]. A label that looks like a number, or
 has a comma in it, is written in quotes: weights["2","a,b"].""",
     "show": """Show a finished result again, in any view and format, without computing.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["quote", "shown", "visible"]
+__all__ = ["listed", "quote", "shown", "visible"]
 
 _NAMED = {"\n": "⏎", "\t": "⇥", " ": "␣"}
 _SPACE_MARKS = str.maketrans("Ġ▁", "␣␣")
@@ -57,3 +57,8 @@ def quote(text: str, *, limit: int = 40, marks: str = '"') -> str:
     """Quote a culprit in a message: cleaned, and cut to ``limit`` characters."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return f"{marks}{visible(cut)}{marks}"
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Part names at the commas between them."""
+    return tuple(name.strip() for name in text.split(","))

@@ -56,7 +56,8 @@ MAY_IMPORT = {
     "arithmetic": "",
     "provenance": "arithmetic",
     "explain": "arithmetic provenance cells exhibits observe compute backends core trace errors",
-    "matrices": "cells observe exhibits parts sheet compute core trace errors text",
+    "worksheet": "exhibits trace",
+    "matrices": "cells observe exhibits parts sheet worksheet compute core trace errors text",
     "blocks": "matrices cells exhibits headline parts selfcheck sheet compute core trace errors text",
     "check": "compute core readers problem trace errors text meant",
     # the edge where text goes out
@@ -69,8 +70,8 @@ MAY_IMPORT = {
     "listing": "describe keys",
     "schema": "draw problem",
     # attn for Python
-    "seen": "render sheet errors",
-    "python": "seen render readers explain compute problem trace errors text meant",
+    "seen": "render sheet errors text",
+    "python": "seen deliver options stored sheet render readers explain compute problem trace errors text meant",
     # the command line
     "options": "describe render compute sheet backends core trace problem errors text meant",
     "deliver": "render sheet files streams terminal options compute errors text",

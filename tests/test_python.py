@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -15,8 +16,10 @@ import pytest
 
 import attncli
 from attncli import Attention, attend, load
-from attncli.errors import InputError
+from attncli.cli import run
+from attncli.errors import InputError, UnavailableError
 from attncli.problem import Problem
+from attncli.render import FORMATS
 from attncli.seen import Seen
 from attncli.sheet import View
 from tests.readme import ROOT
@@ -28,9 +31,10 @@ CAT: dict[str, Any] = {
 }
 
 
-def test_the_page_about_python_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_about_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example of docs/python.md, and of the package's docstring, gives what stands below it."""
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
     page = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False, encoding="utf-8")
     assert (page.attempted > 8, page.failed) == (True, 0)
     assert doctest.testmod(attncli).failed == 0
@@ -158,6 +162,86 @@ def test_one_stage_may_be_named_alone() -> None:
     assert result.text(stages="weights") == result.text(stages=("weights",))
     assert result.svg(stages="weights") == result.svg(stages=("weights",))
     assert result.text(blank="weights") == result.text(blank=("weights",))
+
+
+def test_stages_may_be_a_list_with_commas() -> None:
+    """As on the command line; a name that is none is refused by itself."""
+    result = attend(**CAT)
+    assert result.text(stages="V, weights") == result.text(stages=("V", "weights"))
+    assert result.text(blank="V,weights") == result.text(blank=("V", "weights"))
+    with pytest.raises(InputError, match=r'there is no stage "weigths"'):
+        result.text(stages="V, weigths")
+
+
+SAVED = [
+    (name, keywords, options)
+    for name, each in FORMATS.items()
+    for keywords, options in (
+        ({}, []),
+        ({"stages": "weights"}, ["--stages", "weights"]),
+        ({"detail": True}, ["--detail"]),
+        ({"width": 70, "precision": 5}, ["--width", "70", "--precision", "5"]),
+    )
+    if not (each.stage and keywords.get("stages") != "weights")  # the command goes another way to one stage
+    and not (each.bare and "detail" in keywords)
+    and not (each.data and "precision" in keywords)
+]
+
+
+@pytest.mark.parametrize(("form", "keywords", "options"), SAVED)
+def test_saving_writes_what_the_command_writes(
+    tmp_path: Path, form: str, keywords: dict[str, Any], options: list[str]
+) -> None:
+    """Byte for byte what -o leaves, in every format that there is."""
+    if form == "png":
+        pytest.importorskip("resvg_py")
+    names = [str(tmp_path / f"{who}{FORMATS[form].suffixes[0]}") for who in ("ours", "theirs")]
+    attend(str(ROOT / "configs/multi_head.yaml")).save(Path(names[0]), **keywords)
+    assert run(["compute", str(ROOT / "configs/multi_head.yaml"), *options, "-q", "-o", names[1]]) == 0
+    ours, theirs = (Path(name).read_bytes() for name in names)
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("name", "keywords", "message"),
+    [
+        ("x.doc", {}, r'"x\.doc" does not say in which format'),
+        ("x.json", {"format": "doc"}, r"not written as doc\n  fix: --format table\|json"),
+        ("x.json", {"precision": 3}, r"json holds every number as it is: --precision would change nothing"),
+        ("x.npy", {"stages": "Q, K"}, r"npy holds one stage, and --stages names 2"),
+        ("x.npz", {"stages": "masked_weights"}, r'this problem has no stage "masked_weights"'),
+        ("x.svg", {"blank": "weights", "answers": True}, r"svg is one picture"),
+        ("x.svg", {"theme": "x"}, r"theme='x' is none of"),
+        ("x.svg", {"colour": 1}, r"there is no option colour"),
+        ("cat.yaml", {}, r'the input "cat\.yaml" would be overwritten'),
+    ],
+)
+def test_what_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, keywords: dict[str, Any], message: str
+) -> None:
+    """The message is the command's, and no file is left."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cat.yaml").write_text("X: [[1, 2]]\nmask: causal\n")
+    with pytest.raises(InputError, match=message):
+        attend("cat.yaml").save(name, **keywords)
+    assert [each.name for each in tmp_path.iterdir()] == ["cat.yaml"]
+
+
+def test_a_format_of_one_stage_holds_the_output(tmp_path: Path) -> None:
+    result = attend(**CAT)
+    result.save(tmp_path / "x.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), result.array("output"))
+
+
+def test_details_are_seen_when_asked_for() -> None:
+    """The exponentials, which are not kept: those of scores 0 and ln 3 are a third and 1."""
+    text = attend(scaled=[[0, float(np.log(3))]]).text(detail=True)
+    assert re.search(r"\b0\.333 +1\.000\b", text)
+
+
+def test_a_folder_that_is_not_there() -> None:
+    with pytest.raises(UnavailableError, match=r"cannot write to .*there is no folder"):
+        attend(**CAT).save("no/such/folder.json")
 
 
 def test_a_stage_that_is_not_there() -> None:

@@ -17,11 +17,14 @@ from attncli.check.diagnose import Diagnosis, Evidence, Tell, diagnose
 from attncli.check.printed import Numbers
 from attncli.check.rounding import shaken
 from attncli.compute import Recast, Result, compute, precisions
+from attncli.core.attention import ORDER
 from attncli.errors import InputError
 from attncli.frozen import Frozen
 from attncli.problem import Problem
+from attncli.trace import STAGES
 
 __all__ = [
+    "COMPARED",
     "Comparison",
     "Row",
     "Side",
@@ -30,9 +33,18 @@ __all__ = [
     "coarser",
     "compared",
     "least",
+    "numbers_of",
     "reference",
     "trial",
 ]
+
+COMPARED: Mapping[str, str] = {
+    name: part
+    for part, stages in ORDER.items()
+    for stage in stages
+    for name in (stage, *(each.name for each in STAGES[stage].details.values() if not each.large))
+}
+"""What is compared, in order: stages, each before its details of one number for each query; and its part."""
 
 PRECISIONS: Mapping[str, float] = {
     "float64": 2.0**-52,
@@ -66,7 +78,7 @@ class Side(Frozen, kw_only=True):
 
     Args:
         name: What messages call it.
-        arrays: By name of the stage, in the order of the computation.
+        arrays: By name of the stage or detail, in the order of the computation.
         precisions: The precision that each was computed in.
     """
 
@@ -76,7 +88,7 @@ class Side(Frozen, kw_only=True):
 
 
 class Row(Frozen, kw_only=True):
-    """One stage of a comparison.
+    """One stage of a comparison, or one detail.
 
     Args:
         stage: Its name.
@@ -192,7 +204,7 @@ def allowances(problem: Problem, ours: Result, other: Side, recast: Recast | Non
     allowed = {}
     for stage, precision in coarse.items():
         if stage in stages:
-            right, near = stages[stage], rounded[precision][stage].array
+            right, near = stages[stage], numbers_of(rounded[precision])[stage]
             with np.errstate(invalid="ignore"):  # −∞ − −∞ of masked scores
                 off = _finest(np.abs(np.asarray(near, dtype=float) - right)) * _share(precision)
             allowed[stage] = _SAFETY * off + least(right, precision)
@@ -223,8 +235,17 @@ def _finest(sizes: Numbers) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
+def numbers_of(result: Result) -> dict[str, Numbers]:
+    """List what was kept of a result, as it is compared."""
+    found: dict[str, Numbers] = {}
+    for record in result.records:
+        own = {record.stage.name: record.array, **record.details}
+        found |= {name: array for name, array in own.items() if name in COMPARED and array is not None}
+    return found
+
+
 def _stages(result: Result) -> Side:
-    arrays = {record.stage.name: record.array for record in result.records if record.array is not None}
+    arrays = numbers_of(result)
     return Side(name="the problem", arrays=arrays, precisions=dict.fromkeys(arrays, "float64"))
 
 

@@ -8,24 +8,24 @@ from functools import partial
 import numpy as np
 
 from attncli.check.compare import (
+    COMPARED,
     Comparison,
     Side,
     allowances,
     coarser,
     compared,
     least,
+    numbers_of,
     reference,
     trial,
 )
 from attncli.check.diagnose import Tell, diagnose
 from attncli.compute import Result, compute
-from attncli.core.attention import ORDER
 from attncli.errors import InputError
 from attncli.problem import Problem
+from attncli.trace import STAGES
 
 __all__ = ["check_diff", "computed"]
-
-_ORDER = [stage for stages in ORDER.values() for stage in stages]
 
 _UNMEASURED = 4
 """How much more two results may differ, where no problem tells how errors grow in it."""
@@ -34,9 +34,9 @@ _UNMEASURED = 4
 def computed(problem: Problem, name: str, backend: str | None = None, device: str = "auto") -> Side:
     """Compute one side of a comparison, in the precision that the problem states."""
     result = compute(problem, backend=backend, device=device)
-    parts = {stage: result.precision[part] for part, stages in ORDER.items() for stage in stages}
-    arrays = {record.stage.name: record.array for record in result.records if record.array is not None}
-    return Side(name=name, arrays=arrays, precisions={stage: parts[stage] for stage in arrays})
+    arrays = numbers_of(result)
+    precisions = {each: result.precision[COMPARED[each]] for each in arrays}
+    return Side(name=name, arrays=arrays, precisions=precisions)
 
 
 @np.errstate(all="ignore")  # what others printed may be any number
@@ -56,7 +56,7 @@ def check_diff(
     """
     a, b = sides
     if problem is None:  # a file has its arrays in any order, and the first to differ is to be named
-        a = replace(a, arrays={stage: a.arrays[stage] for stage in _ORDER if stage in a.arrays})
+        a = replace(a, arrays={stage: a.arrays[stage] for stage in COMPARED if stage in a.arrays})
     shared = [stage for stage in a.arrays if stage in b.arrays]
     if not shared:
         raise InputError(
@@ -92,7 +92,7 @@ def _alone(a: Side, b: Side) -> list[str]:
     """Name the stages that only one side has."""
     found = []
     for one, other in ((a, b), (b, a)):
-        alone = [stage for stage in one.arrays if stage not in other.arrays]
+        alone = [name for name in one.arrays if name not in other.arrays and name in STAGES]
         if alone:
             found.append(f"only in {one.name}: {', '.join(alone)}")
     return found

@@ -70,7 +70,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
 
     Args:
         name: An .npz, .npy, .safetensors or .json file.
-        stages: Names of the stages that there are to compare with.
+        stages: Names of the stages, and details, that there are to compare with.
         named: The stage that an array is, by the array's name, where that does not say it; None where
             nobody can say so.
 
@@ -78,7 +78,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
         InputError: The file cannot be read, or none of its arrays is a stage.
     """
     try:
-        there, precisions, read, own = _open(name)
+        there, precisions, read, own = _open(name, stages)
     except OSError as error:
         raise os_fault(error, name) from error
     except InputError as error:
@@ -105,7 +105,9 @@ def is_bare(name: str) -> bool:
     return pathlib.Path(name).suffix.lower() in _READERS and not archived.has_document(name)
 
 
-def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]], bool]:
+def _open(
+    name: str, stages: Collection[str]
+) -> tuple[list[str], dict[str, str], Callable[[str], NDArray[Any]], bool]:
     """List what a file holds, with its precisions; return what reads one of them, and whether attn wrote it."""
     file = pathlib.Path(name)
     suffix = file.suffix.lower()
@@ -114,7 +116,7 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
         own = archived.has_document(name)
         if own:
-            found = _stages_of(name, found)
+            found = _stages_of(name, found, stages)
         return list(found), found, lambda member: _numbers(name, member, read(file, member, (member,))), own
     if suffix != ".json":
         raise InputError(
@@ -135,21 +137,30 @@ def _open(name: str) -> tuple[list[str], dict[str, str], Callable[[str], NDArray
                 fix="write it as nested lists",
                 place=Place(name),
             )
+    arrays = {**_details_of(tree, stages), **arrays}
     precision = _stated(tree) or "float64"
     lists = [member for member, value in arrays.items() if isinstance(value, list)]
     own = "stages" in tree and isinstance(tree.get("meta"), dict) and "attn" in tree["meta"]
     return lists, dict.fromkeys(lists, precision), lambda member: _floats(name, member, arrays[member]), own
 
 
-def _stages_of(name: str, found: Mapping[str, str]) -> dict[str, str]:
-    """Leave out what a result's own document says is no stage, and take precisions from there."""
+def _stages_of(name: str, found: Mapping[str, str], stages: Collection[str]) -> dict[str, str]:
+    """Leave out what a result's own document says is no stage and no detail that there is to compare with."""
     tree, where = archived.placed(name)
     stated = _stated(tree)
     return {
         member: stated or precision
         for member, precision in found.items()
-        if where.get(member, ("stages",))[0] == "stages"
+        if (path := where.get(member, ("stages",)))[0] == "stages"
+        or (path[:-1] == ("meta", "details") and path[-1] in stages)
     }
+
+
+def _details_of(tree: Mapping[str, Any], stages: Collection[str]) -> dict[str, Any]:
+    """Find the details that a result keeps apart from its stages, those that there are to compare with."""
+    meta = tree.get("meta")
+    details = meta.get("details") if isinstance(meta, dict) else None
+    return {each: details[each] for each in stages if each in details} if isinstance(details, dict) else {}
 
 
 def _stated(tree: Mapping[str, Any]) -> str | None:

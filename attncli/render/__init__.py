@@ -60,9 +60,13 @@ def _sheets(results: Sequence[Result], view: View) -> list[Sheet]:
 
     sheets = []
     for result in results:
-        sheets.append(make_sheet(result, view))
+        sheet = make_sheet(result, view)
+        sheets.append(sheet)
         if view.answers:
-            alone = replace(view, stages=view.blank, blank=(), answers=False)
+            blank = dict.fromkeys(
+                matrix.name for block in sheet.blocks for matrix in block.matrices if matrix.blank
+            )
+            alone = replace(view, stages=tuple(blank), blank=(), answers=False)
             sheets.append(replace(make_sheet(result, alone), title="answers"))
     return sheets
 

@@ -15,6 +15,7 @@ from attncli.render.glyphs import label, spell
 from attncli.render.ink import Line, Role, Span, cells, paint
 from attncli.render.json_text import json_text
 from attncli.render.terminal import Terminal
+from attncli.trace import STAGES
 from attncli.version import __version__
 
 __all__ = ["render_comparison", "render_comparison_json"]
@@ -62,11 +63,19 @@ def _name(source: str, terminal: Terminal) -> str:
 def _headline(found: Comparison, terminal: Terminal) -> Line:
     first = found.first
     if first is None:
-        counted = "1 stage agrees" if len(found.rows) == 1 else f"{len(found.rows)} stages agree"
-        return (Span(f"{counted} to what the precision allows"),)
+        agree = "agrees" if len(found.rows) == 1 else "agree"
+        return (Span(f"{_counted(found.rows)} {agree} to what the precision allows"),)
     off = f"{first.cell} is {_number(first.given)}, not {_number(first.right)}"
-    text = f"first stage that differs: {first.stage}: {off}; {first.wrong:,} of {np.prod(first.shape):,} numbers off"
+    kind = "stage" if first.stage in STAGES else "detail"
+    text = f"first {kind} that differs: {first.stage}: {off}; {first.wrong:,} of {np.prod(first.shape):,} numbers off"
     return (Span(spell(text.replace("-", "−"), terminal), "bad"),)
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """Count stages and details apart: ``7 stages and 1 detail``."""
+    stages = sum(row.stage in STAGES for row in rows)
+    counts = {"stage": stages, "detail": len(rows) - stages}
+    return " and ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items() if count)
 
 
 def _number(number: float) -> str:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.check.compare import Comparison, Side, check_result, compared, least
+from attncli.check.compare import COMPARED, Comparison, Side, check_result, compared, least
 from attncli.check.differ import check_diff, computed
+from attncli.checking import Way, diff
 from attncli.errors import InputError
 from attncli.meant import ALIASES
 from attncli.problem import Mask, Problem
 from attncli.readers.result import is_result, read_result
-from attncli.trace import STAGES
 
 torch = pytest.importorskip("torch", reason='needs torch: pip install "attncli[torch]"')
 seeds = st.integers(0, 10_000)
@@ -76,6 +76,42 @@ def test_what_torch_computes_is_within_what_its_precision_allows(dtype: str, see
     found = held(drawn(seed), dtype)
     assert found.first is None, found.first
     assert [row.stage for row in found.rows] == list(NAMES)
+
+
+def sums_by_torch(dtype: str, base: float = math.e) -> tuple[Problem, Side]:
+    """Let torch take the logarithm of the sums of exponentials, as fused kernels hand it back."""
+    problem = drawn(2)
+    masked = by_torch(problem, dtype)["masked"]
+    lse = torch.logsumexp(masked, -1) / math.log(base)
+    arrays = {"weights": torch.softmax(masked, -1).double().numpy(), "lse": lse.double().numpy()}
+    return problem, Side(name="torch", arrays=arrays, precisions=dict.fromkeys(arrays, dtype))
+
+
+@pytest.mark.parametrize("dtype", PRECISIONS)
+def test_the_log_of_the_sums_is_compared(dtype: str) -> None:
+    """That of torch.logsumexp is right in every precision, as a stage would be, and in base 2 it is none."""
+    found = check_result(sums_by_torch(dtype)[0], "torch", sums_by_torch(dtype)[1])
+    assert [(row.stage, row.shape, row.wrong) for row in found.rows] == [
+        ("weights", (HEADS, SEQ, SEQ), 0),
+        ("lse", (HEADS, SEQ), 0),
+    ]
+    problem, side = sums_by_torch(dtype, base=2)
+    first = check_result(problem, "torch", side).first
+    assert first is not None
+    assert first.stage == "lse"
+    assert first.wrong > HEADS * SEQ // 2  # near 0, half precision does not tell the bases apart
+    two = replace(side, arrays={"lse2": side.arrays["lse"]}, precisions={"lse2": dtype})
+    assert check_result(problem, "torch", two).first is None
+
+
+def test_two_files_of_sums_are_compared(tmp_path: pathlib.Path) -> None:
+    """Under the names that kernels have for them, and that of attn."""
+    _, side = sums_by_torch("float32")
+    lse = side.arrays["lse"].astype(np.float32)
+    np.savez(tmp_path / "a.npz", softmax_lse=lse)
+    np.savez(tmp_path / "b.npz", lse=lse + np.float32(0.01) * (np.arange(SEQ) == 3))
+    (found,) = diff(Way(str(tmp_path / "a.npz")), Way(str(tmp_path / "b.npz")), [])
+    assert [(row.stage, row.index[1], row.wrong) for row in found.rows] == [("lse", 3, HEADS)]
 
 
 @settings(max_examples=25)
@@ -269,8 +305,8 @@ def test_json_of_stages_is_a_result_and_a_problem_is_none(tmp_path: pathlib.Path
 
 def test_aliases_lead_to_stages() -> None:
     """Every name in the table stands for stages that there are, and none hides a stage's own name."""
-    assert {stage for stages in ALIASES.values() for stage in stages} <= STAGES.keys()
-    assert all(name == name.lower() and name not in STAGES for name in ALIASES)
+    assert {stage for stages in ALIASES.values() for stage in stages} <= COMPARED.keys()
+    assert all(name == name.lower() and name not in COMPARED for name in ALIASES)
 
 
 def test_a_problem_agrees_with_itself_on_another_backend_and_precision() -> None:

@@ -202,7 +202,7 @@ def test_a_result_of_ours_passes_in_every_form(attn: Attn) -> None:
         assert attn("compute", "cat.yaml", "-o", name, "-q").status == 0
         done = attn("check", "cat.yaml", name)
         assert done.status == 0, done
-        assert "7 stages agree" in done.out
+        assert "7 stages and 6 details agree" in done.out
 
 
 def test_a_kept_result_is_held_against_today(attn: Attn, folder: Path) -> None:
@@ -219,6 +219,25 @@ def test_a_kept_result_is_held_against_today(attn: Attn, folder: Path) -> None:
     assert f"{len(changed['stages']['weights'])} numbers right" in done.out
 
 
+@pytest.mark.parametrize("form", ["json", "npz", "safetensors"])
+def test_the_details_of_a_kept_result_are_compared(attn: Attn, folder: Path, form: str) -> None:
+    """Where only the log of a row's sum is another one, that is what differs; -inf of a row without keys is right."""
+    blind = ("--set", "mask={keep: [[0, 0, 0], [1, 1, 0], [1, 1, 1]]}", "-q")
+    attn("compute", "cat.yaml", *blind, "-o", f"a.{form}")
+    attn("compute", "cat.yaml", *blind, "-o", "a.json")
+    rows = json.loads(attn("check", f"a.{form}", "--json").out)["stages"]
+    assert {"lse", "entropy", "row_max"} < {row["stage"] for row in rows}
+    assert {row["verdict"] for row in rows} == {"same"}
+    changed = json.loads((folder / "a.json").read_text())
+    changed["meta"]["details"]["lse"][1] += 1e-9
+    (folder / "b.json").write_text(json.dumps(changed))
+    found = json.loads(attn("diff", f"a.{form}", "b.json", "--json").out)
+    assert [row["stage"] for row in found["stages"] if row["verdict"] == "differs"] == ["lse"]
+    done = attn("diff", f"a.{form}", "b.json")
+    assert done.status == 1
+    assert "first detail that differs: lse: lse[1] is " in done.out
+
+
 def test_a_kept_result_has_its_expected_values_in_full(attn: Attn, folder: Path) -> None:
     """The numbers that are wrong stand beside the right ones, as without the stages, and then the stages."""
     kept = json.loads(attn("compute", "cat.yaml", "--json").out)
@@ -230,7 +249,7 @@ def test_a_kept_result_has_its_expected_values_in_full(attn: Attn, folder: Path)
     done, alone = attn("check", "kept.json"), attn("check", "cat.yaml")
     report, _, stages = done.out.partition("\n✓ kept.json against kept.json\n")
     assert (done.status, report) == (1, alone.out.replace("cat.yaml", "kept.json"))
-    assert stages.startswith("7 stages agree")
+    assert stages.startswith("7 stages and 6 details agree")
 
 
 def test_a_result_that_differs_names_its_stage(attn: Attn, folder: Path) -> None:

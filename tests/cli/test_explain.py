@@ -57,7 +57,7 @@ def test_settings_change_what_is_explained(attn: Attn) -> None:
     [
         (("cat.yaml", "weights[dog,0]"), 'there is no query "dog" in weights'),
         (("cat.yaml", "softmax[0,0]"), 'there is no stage or detail "softmax" here'),
-        (("cat.yaml", "A[0,0]"), "fix: did you mean weights?"),
+        (("cat.yaml", "a[0,0]"), "fix: did you mean weights?"),
         (("cat.yaml", "attn_weights[0,0]"), "fix: did you mean weights?"),
         (("cat.yaml", "weights[0,0]", "-o", "cell.npz"), "not written as npz"),
         (("two.jsonl", "weights[0,0]"), "a cell is of one problem, and there are 2 in the file"),

@@ -38,7 +38,7 @@ def test_an_input_is_never_overwritten(attn: Attn, folder: Path, spelling: str) 
         (("--head", "4"), "error: there is no head 4\n       heads: 0\n"),
         (
             ("--stages", "V", "--blank", "scores"),
-            'error: there is no stage "scores" to show\n       stages: X, V\n',
+            'error: there is no stage "scores" to show\n       stages: V\n',
         ),
         (("--rows", "7:9"), "error: there are no query positions 7:9\n       positions: 0:3\n"),
     ],

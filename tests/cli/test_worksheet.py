@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.cli.conftest import Attn
+from tests.render.problems import cat, sheet
 
 ROWS = ("the  ____     ·     ·", "cat  ____  ____     ·", "sat  ____  ____  ____")
 
@@ -23,10 +24,26 @@ def test_a_worksheet_leaves_blanks(attn: Attn) -> None:
 
 def test_the_answers_follow(attn: Attn) -> None:
     """After the worksheet, the stages that were blank, as they are without --blank."""
-    sheet, answers = attn("compute", "cat.yaml", "--blank", "weights", "--answers").out.split("\nanswers ")
-    assert "____" in sheet
+    blank, answers = attn("compute", "cat.yaml", "--blank", "weights", "--answers").out.split("\nanswers ")
+    assert "____" in blank
     plain = attn("compute", "cat.yaml", "--stages", "weights").out
     assert answers.splitlines()[1:] == plain.splitlines()[1:]
+
+
+def test_the_answers_hold_all_that_was_blank(attn: Attn) -> None:
+    """With the weights, those that dropout left and the exponentials are blank; all of them are answered."""
+    drop = "dropout={p: 0.5, keep: [[1, 1, 1], [0, 1, 1], [1, 0, 1]]}"
+    done = attn("compute", "cat.yaml", "--set", drop, "--detail", "--blank", "weights", "--answers")
+    blank, answers = done.out.split("\nanswers ")
+    assert [blank.count("____"), answers.count("____")] == [3 * 9, 0]
+    assert answers.splitlines()[2].startswith(" 1  softmax  e = exp(Z - m)  A = ")
+    assert " 2  dropout  A_d = " in answers
+
+
+def test_no_next_command_names_the_largest_weight() -> None:
+    """A cell worth a look is one of the answers."""
+    assert sheet(cat()).example == "weights[sat,the]"
+    assert not sheet(cat(), blank=("weights",)).example
 
 
 @pytest.mark.parametrize("name", ["markdown", "latex", "svg"])

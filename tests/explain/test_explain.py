@@ -15,9 +15,11 @@ from attncli.arithmetic import EXACT, Cell, Gather, Node, asides, write
 from attncli.compute import Result, compute
 from attncli.errors import InputError
 from attncli.explain import Explanation, explain
+from attncli.meant import ALIASES
 from attncli.problem import Mask, Problem
 from attncli.render.explanation import explanation_text, style
 from attncli.render.terminal import Terminal
+from attncli.trace import STAGES
 from tests.core.test_backends_agree import PROBLEMS
 from tests.render.problems import CAUSAL, cat, drawn
 
@@ -397,6 +399,42 @@ def test_a_cell_is_named_as_it_may_be_written(name: str, cell: str) -> None:
     result = compute(drawn(2, tokens=("2", "b")))
     assert explain(result, name, EXACT, 1).cell == cell
     assert explain(result, cell, EXACT, 1).cell == cell
+
+
+def test_the_symbols_of_tables_name_cells() -> None:
+    """What a table is headed with can be asked for, stages and details alike."""
+    result = compute(drawn(3, num_heads=2, mask=Mask(causal=True), softcap=5.0))
+    for record in result.records:
+        index = ",".join("1" for _ in record.axes)
+        found = explain(result, f"{record.stage.symbol}[{index}]", EXACT, 1)
+        assert (found.name, found.index) == (record.stage.name, (1,) * len(record.axes))
+    for symbol, name in {"m": "row_max", "Σe": "exp_sum", "LSE": "lse", "H": "entropy"}.items():
+        assert explain(result, f"{symbol}[0,1]", EXACT, 1).cell == f"{name}[0,1]"
+
+
+def test_every_suggestion_is_accepted() -> None:
+    """Whatever a message proposes for a name, a number of axes or no cell at all can be typed."""
+    result = compute(drawn(3, tokens=("a,b", "2", "x")))
+    names = [each for stage in STAGES.values() for each in (stage.name, stage.symbol, *stage.details)]
+    proposed = 0
+    for name in (*names, *ALIASES, "weigth", "Qs", "W_q", "x"):
+        for cell in (name, f"{name}[0]", f"{name}[0,0,0,0,0]"):
+            try:
+                explain(result, cell, EXACT, 1)
+            except InputError as error:
+                for near in re.findall(r"did you mean (.+)\?", error.fix):
+                    assert any(_is_cell(result, f"{near}[{at}]") for at in ("0", "0,0")), near
+                for example in re.findall(r"such as (.+)", error.fix):
+                    assert _is_cell(result, example), example
+                proposed += bool(error.fix)
+    assert proposed > 50
+
+
+def _is_cell(result: Result, cell: str) -> bool:
+    try:
+        return bool(explain(result, cell, EXACT, 1).cell)
+    except InputError:
+        return False
 
 
 def test_a_shown_label_that_two_tokens_share() -> None:
