@@ -5,6 +5,7 @@ The one module that Rich is used in: for the width of characters and the codes o
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
@@ -83,6 +84,9 @@ _SYSTEMS = {
     "truecolor": ColorSystem.TRUECOLOR,
 }
 
+_SIGN = re.compile(r"<U\+[0-9A-F]{4,6}>|.", re.DOTALL)
+"""A character, or the name of one that does not show: half a name would be of another."""
+
 
 def cells(what: str | Line) -> int:
     """Count the terminal cells that a text or a line takes."""
@@ -90,12 +94,14 @@ def cells(what: str | Line) -> int:
 
 
 def cut(text: str, width: int, mark: str = "…") -> str:
-    """Shorten a label to a width in cells, with a mark where something is gone."""
+    """Shorten a label to a width in cells, between two signs, with a mark where something is gone."""
     if cell_len(text) <= width:
         return text
-    end = 0
-    while end < len(text) and cell_len(text[: end + 1]) <= width - cell_len(mark):
-        end += 1
+    end, room = 0, width - cell_len(mark)
+    for sign in _SIGN.finditer(text):
+        if cell_len(text[: sign.end()]) > room:
+            break
+        end = sign.end()
     return text[:end].rstrip("\u200d") + mark  # a joiner would draw the mark into the sign before it
 
 
