@@ -8,13 +8,12 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.cells import cell_len
+from rich.cells import cell_len  # noqa: TID251  (an independent measure)
 
 from attncli.render.ink import cut
-from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.text import shown
-from tests.render.problems import CAUSAL, drawn, sheet
+from tests.render.problems import CAUSAL, drawn, sheet, table_text
 from tests.render.test_table import plain
 
 SIGNS = (
@@ -41,7 +40,7 @@ def test_no_label_costs_a_number_or_widens_a_line(
     def text(names: list[str], width: int) -> str:
         problem = drawn(len(names), tokens=tuple(names), mask=CAUSAL)
         shown = sheet(problem, full=full, stages=("masked", "weights", "V"))
-        return plain(render_table(shown, Terminal(width=width, color=color, interactive=interactive)))
+        return plain(table_text(shown, Terminal(width=width, color=color, interactive=interactive)))
 
     def numbers(text: str) -> Counter[str]:
         """Count the numbers of the matrices; what is beside them may go where there is no room."""
@@ -60,7 +59,7 @@ def test_the_strongest_pairs_fit_whatever_they_are_called(label: str, width: int
     tokens = tuple(f"{label}{i}" for i in range(70))
     for color in (None, "256"):
         whole = sheet(drawn(70, tokens=tokens, mask=CAUSAL), stages=("weights",))
-        text = plain(render_table(whole, Terminal(width=width, color=color)))
+        text = plain(table_text(whole, Terminal(width=width, color=color)))
         assert "rank in row" in text
         assert max(map(cell_len, text.splitlines())) <= width
 
