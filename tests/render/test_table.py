@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len  # noqa: TID251  (an independent measure)
 
-from attncli.problem import Problem, Source
+from attncli.problem import Mask, Problem, Source
 from attncli.render import page
 from attncli.render.block import block_box, setting_of
 from attncli.render.box import Box
@@ -442,8 +442,14 @@ def test_how_far_rows_are_from_1_is_a_number_that_is_read(error: float, said: st
     assert f"rows do not sum to 1: {said}" in text
 
 
-@pytest.mark.parametrize("fill", [-1e9, -1e4, -40.0])
-def test_a_fill_is_no_part_of_the_scale_of_scores(fill: float) -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *({"mask_fill": fill} for fill in (-1e9, -1e4, -40.0)),
+        *({"mask": Mask(additive=np.triu(np.full((3, 3), add), 1))} for add in (-1e9, -1e4)),
+    ],
+)
+def test_a_fill_is_no_part_of_the_scale_of_scores(keys: dict[str, Any]) -> None:
     """Kept scores keep the colours that they have beside −∞, and what was filled is as dim as that."""
     problem = drawn(3, mask=CAUSAL)
 
@@ -456,7 +462,7 @@ def test_a_fill_is_no_part_of_the_scale_of_scores(fill: float) -> None:
         assert [span.role for span in spans] == ["faint" if j > i else "plain" for i, j in np.ndindex(3, 3)]
         return [span.heat for span in spans]
 
-    filled = heats(dataclasses.replace(problem, mask_fill=fill))
+    filled = heats(dataclasses.replace(problem, **keys))
     assert filled == heats(problem)
     assert [heat is None for heat in filled] == [j > i for i, j in np.ndindex(3, 3)]
 
