@@ -30,6 +30,9 @@ __all__ = ["LOGITS", "Desk"]
 _FEW_KEYS = 6
 """So many keys can be read as a sum."""
 
+_AS_HIDDEN = -1e4
+"""What a mask adds to hide a key: BERT's −10000, T5's −1e9, the least number of float16 or float32."""
+
 LOGITS = ("scaled", "softcapped", "biased", "masked")
 """From the first of these on, numbers are read with three decimals rather than two."""
 
@@ -173,11 +176,16 @@ class Desk:
         return masked if masked.any() else None
 
     def _filled_cells(self, exhibit: Exhibit, part: Part) -> NDArray[np.bool_] | None:
-        """Find the scores that the mask made a finite number, such as −1e9."""
-        if exhibit.name != "masked" or self.inputs.fill == -math.inf:
+        """Find the scores that the mask made a finite number, such as −1e9, or took so far down."""
+        if exhibit.name != "masked":
             return None
-        filled: NDArray[np.bool_] = self.hidden[part.index]
-        return filled
+        filled = np.zeros(exhibit.array.shape, dtype=bool)
+        if self.inputs.fill != -math.inf:
+            filled |= self.hidden
+        if self.inputs.additive is not None:
+            added = np.asarray(self.inputs.additive.array)
+            filled |= np.isfinite(added) & (added <= _AS_HIDDEN)
+        return filled[part.index] if filled.any() else None
 
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
         if self._weights is None or exhibit.name in self._blank:

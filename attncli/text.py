@@ -10,11 +10,13 @@ __all__ = ["listed", "quote", "shown", "visible"]
 _NAMED = {"\n": "⏎", "\t": "⇥", " ": "␣"}
 _SPACE_MARKS = str.maketrans("Ġ▁", "␣␣")
 
-_EDGES = re.compile(r"\A\s+|\s+\Z")
-
 # Format characters that join what people see as one sign: the emoji joiner, and the marks that
 # Indic and Persian writing need.
 _JOINERS = "\u200c\u200d"
+
+_EDGES = re.compile(rf"\A[\s{_JOINERS}]+|[\s{_JOINERS}]+\Z")
+_STAND = "◌"
+"""What a mark stands on, by Unicode's custom, where there is no letter before it."""
 
 
 def _hidden(char: str) -> bool:
@@ -46,11 +48,14 @@ def shown(label: str) -> str:
     """Write a label as it is shown.
 
     Byte-pair and SentencePiece tokens carry their space as Ġ and ▁; both are shown as ␣, and so is a
-    space where it starts or ends a label. Other white space there is named, and a label of nothing is
-    a pair of quotes.
+    space where it starts or ends a label. Other white space there is named, as is what would join the
+    label to the text beside it; and a label of nothing is a pair of quotes.
     """
     text = visible(label).translate(_SPACE_MARKS)
-    return _EDGES.sub(lambda found: "".join(map(_named, found[0])), text) or '""'
+    if text.isascii() and text == text.strip():
+        return text or '""'
+    text = _EDGES.sub(lambda found: "".join(map(_named, found[0])), text)
+    return _STAND + text if unicodedata.category(text[0]).startswith("M") else text
 
 
 def quote(text: str, *, limit: int = 40, marks: str = '"') -> str:

@@ -22,12 +22,12 @@ from attncli.compute import Result, compute
 from attncli.core.attention import ORDER
 from attncli.describe import key_rows
 from attncli.readers import load
-from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import View
 from attncli.trace import STAGES, Stage
 from tests import worked
 from tests.computed import array_of
+from tests.render.problems import table_text
 from tests.render.test_table import GOLDEN, compare
 
 CONFIGS = Path(__file__).parents[1] / "configs"
@@ -80,7 +80,7 @@ def test_every_expected_number_holds(name: str) -> None:
 @by_name
 def test_golden_examples(name: str) -> None:
     """At 100 columns and without colour, each example is the text that was read and found good."""
-    text = render_table(make_sheet(computed(name), View()), Terminal(width=100, interactive=False))
+    text = table_text(make_sheet(computed(name), View()), Terminal(width=100, interactive=False))
     (GOLDEN / "configs" / name).parent.mkdir(parents=True, exist_ok=True)
     compare(f"configs/{name}.txt", text)
 

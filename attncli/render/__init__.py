@@ -76,7 +76,7 @@ def _table(results: Sequence[Result], view: View, terminal: Terminal) -> Iterato
 
     for number, sheet in enumerate(_sheets(results, view)):
         yield "\n" if number else ""
-        yield render_table(sheet, terminal)
+        yield from render_table(sheet, terminal)
 
 
 def _json(results: Sequence[Result], view: View, terminal: Terminal) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from attncli.frozen import Frozen
 from attncli.render.ink import Line, Span, cells, pad
 
-__all__ = ["Box", "beside", "indent", "packed", "stacked", "wrapped"]
+__all__ = ["Box", "beside", "in_rows", "indent", "packed", "stacked", "wrapped"]
 
 
 class Box(Frozen):
@@ -55,13 +55,19 @@ def beside(boxes: Sequence[Box], *, gap: int) -> Box:
 
 def packed(boxes: Iterable[Box], width: int, *, gap: int) -> Box:
     """Set as many boxes side by side as fit into a width, then go on below."""
-    rows: list[list[Box]] = []
+    return stacked(in_rows(boxes, width, gap=gap), apart=1)
+
+
+def in_rows(boxes: Iterable[Box], width: int, *, gap: int) -> Iterator[Box]:
+    """Set as many boxes side by side as fit into a width; yield each row when it is full."""
+    row: list[Box] = []
     for box in boxes:
-        if rows and sum(each.width + gap for each in rows[-1]) + box.width <= width:
-            rows[-1].append(box)
-        else:
-            rows.append([box])
-    return stacked((beside(row, gap=gap) for row in rows), apart=1)
+        if row and sum(each.width + gap for each in row) + box.width > width:
+            yield beside(row, gap=gap)
+            row = []
+        row.append(box)
+    if row:
+        yield beside(row, gap=gap)
 
 
 def indent(box: Box, by: int) -> Box:

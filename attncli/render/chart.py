@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from attncli.frozen import Frozen
 from attncli.render.block import setting_of
@@ -20,7 +21,7 @@ __all__ = ["Cell", "Chart", "Row", "chart_of", "charts", "document_terminal"]
 _LONGEST = 40  # cells of a label
 
 
-class Cell(Frozen):
+class Cell(NamedTuple):
     """A number as it is written.
 
     Args:

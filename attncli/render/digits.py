@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ FEW = 6
 
 _LONGEST = 6  # digits on either side of the point, before scientific notation reads better
 _LARGE = 10.0**_LONGEST  # such a number is written so by itself, as a mask's −1e9 among scores
+_MINUS_ZERO = re.compile(r"-(?=0(?:\.0*)?(?![\d.]))")
 _SMALL_TABLE = 64  # so many numbers are read one by one
 
 
@@ -40,16 +42,33 @@ class Form(Frozen):
 
     def __call__(self, number: float) -> str:
         """Write a number; zero has no sign."""
-        if not math.isfinite(number):
-            return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
-        if self.percent and abs(number) >= _LARGE / 100:  # a hundred times that may be infinite
-            return _scientific(number, self.decimals, shift=2) + self.sign
-        if self.scientific or abs(number) >= _LARGE:
-            return _scientific(number, self.decimals)
+        if not self._is_plain(abs(number)):
+            return self._long(number)
         text = f"{100 * number if self.percent else number:.{self.decimals}f}"
-        if text.startswith("-"):
+        if text[0] == "-":
             text = "−" + text[1:] if float(text) else text[1:]
         return text + self.sign
+
+    def line(self, numbers: Numbers) -> str:
+        """Write numbers with a space between two of them, a row of a table in the time of a few."""
+        if not self._is_plain(float(np.max(np.abs(numbers), initial=0))):
+            return " ".join(map(self, numbers.tolist()))
+        wide = numbers.astype(np.float64)
+        one = f"%.{self.decimals}f{self.sign.replace('%', '%%')}"
+        text = " ".join([one] * len(wide)) % tuple((100 * wide if self.percent else wide).tolist())
+        return _MINUS_ZERO.sub("", text).replace("-", "−")
+
+    def _is_plain(self, size: float) -> bool:
+        """Tell whether a number of a size is written in digits alone; one that is NaN is not."""
+        return not self.scientific and size < (_LARGE / 100 if self.percent else _LARGE)
+
+    def _long(self, number: float) -> str:
+        """Write a number that plain digits are not for."""
+        if not math.isfinite(number):
+            return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+        if self.percent:  # a hundred times a large number may be infinite
+            return _scientific(number, self.decimals, shift=2) + self.sign
+        return _scientific(number, self.decimals)
 
 
 def _scientific(number: float, decimals: int, *, shift: int = 0) -> str:

@@ -43,7 +43,7 @@ _ASCII = {
 
 def spell(text: str, terminal: Terminal) -> str:
     """Write what attn itself says, such as a formula or a number."""
-    if terminal.interactive and terminal.unicode:
+    if text.isascii() or (terminal.interactive and terminal.unicode):
         return text
     for sign, plain in _FOR_PROGRAMS.items():
         text = text.replace(sign, plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeVar
 
 from attncli.frozen import Frozen
@@ -28,9 +29,17 @@ class _Group(Frozen):
     caption: Line
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def width(self) -> int:
-        return max(sum(column.width for column in self.columns), cells(self.caption))
+        return max(sum(self.widths), cells(self.caption))
+
+    @cached_property
+    def widths(self) -> list[int]:
+        return [column.width for column in self.columns]
+
+    @cached_property
+    def rows(self) -> list[tuple[Span, ...]]:
+        return list(zip(*(column.cells for column in self.columns), strict=True))
 
 
 def grid(matrices: Sequence[Matrix], setting: Setting, *, captioned: bool) -> Box:
@@ -151,9 +160,9 @@ def _heads(group: _Group, level: int) -> Line:
 
 
 def _row(group: _Group, i: int) -> Line:
-    row = ((column.cells[i], column.width) for column in group.columns)
-    return tuple(cell._replace(text=_right(cell.text, width)) for cell, width in row)
+    row = zip(group.rows[i], group.widths, strict=True)
+    return tuple([Span(_right(cell.text, width), *cell[1:]) for cell, width in row])
 
 
 def _right(text: str, width: int) -> str:
-    return " " * (width - cells(text)) + text
+    return text.rjust(width if text.isascii() else width - cells(text) + len(text))

@@ -5,6 +5,9 @@ The one module that Rich is used in: for the width of characters and the codes o
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
@@ -15,7 +18,7 @@ from attncli.render.colors import RGB, ink
 from attncli.render.terminal import Terminal
 from attncli.sheet import Matrix
 
-__all__ = ["ROLES", "Line", "Place", "Role", "Span", "cells", "cut", "pad", "paint"]
+__all__ = ["ROLES", "Line", "Place", "Role", "Span", "cells", "cut", "pad", "paint", "widest"]
 
 Role = Literal["plain", "faint", "formula", "badge", "good", "bad"]
 
@@ -66,10 +69,7 @@ ROLES: dict[str, dict[Role, str]] = {
 }
 """Colours of text on a dark and on a light background."""
 
-_STYLES: dict[str, dict[Role, Style]] = {
-    theme: {role: Style(color=color, bold=role == "bad" or None) for role, color in colors.items()}
-    for theme, colors in ROLES.items()
-} | {
+_FEW_COLORS: dict[str, dict[Role, Style]] = {
     # Sixteen colours are the reader's own, and so is the background, which few terminals tell: cyan and
     # green vanish on white, blue on black. What can be read on both is red, and letters without a colour.
     "16": {"faint": Style(dim=True), "good": Style(bold=True), "bad": Style(color="red", bold=True)},
@@ -83,19 +83,32 @@ _SYSTEMS = {
     "truecolor": ColorSystem.TRUECOLOR,
 }
 
+_SIGN = re.compile(r"<U\+[0-9A-F]{4,6}>|.", re.DOTALL)
+"""A character, or the name of one that does not show: half a name would be of another."""
+
 
 def cells(what: str | Line) -> int:
     """Count the terminal cells that a text or a line takes."""
+    text = what if isinstance(what, str) else "".join([span.text for span in what])
+    if text.isascii():
+        return len(text)
     return cell_len(what) if isinstance(what, str) else sum(cell_len(span.text) for span in what)
 
 
+def widest(texts: Sequence[str]) -> int:
+    """Count the terminal cells that the widest of texts takes; 0 of none."""
+    return max(map(len if "".join(texts).isascii() else cell_len, texts), default=0)
+
+
 def cut(text: str, width: int, mark: str = "…") -> str:
-    """Shorten a label to a width in cells, with a mark where something is gone."""
+    """Shorten a label to a width in cells, between two signs, with a mark where something is gone."""
     if cell_len(text) <= width:
         return text
-    end = 0
-    while end < len(text) and cell_len(text[: end + 1]) <= width - cell_len(mark):
-        end += 1
+    end, room = 0, width - cell_len(mark)
+    for sign in _SIGN.finditer(text):
+        if cell_len(text[: sign.end()]) > room:
+            break
+        end = sign.end()
     return text[:end].rstrip("\u200d") + mark  # a joiner would draw the mark into the sign before it
 
 
@@ -109,9 +122,13 @@ def paint(line: Line, terminal: Terminal) -> str:
     """Write a line for a terminal, without spaces that nobody sees at its end."""
     spans = _without_trailing_spaces(line)
     if terminal.color is None:
-        return "".join(span.text for span in spans)
-    system = _SYSTEMS[terminal.color]
-    return "".join(_style(span, terminal).render(span.text, color_system=system) for span in spans)
+        return "".join([span.text for span in spans])
+    color, theme = terminal.color, terminal.theme
+    system = _SYSTEMS[color]
+    return "".join(
+        _style((role, bold, heat, front), color, theme).render(text, color_system=system)
+        for text, role, bold, heat, front, _ in spans
+    )
 
 
 def _without_trailing_spaces(line: Line) -> list[Span]:
@@ -124,23 +141,30 @@ def _without_trailing_spaces(line: Line) -> list[Span]:
     return spans
 
 
-def _style(span: Span, terminal: Terminal) -> Style:
-    styles = _STYLES.get(terminal.color or "") or _STYLES[terminal.theme]
-    if span.role == "badge":
+@lru_cache(maxsize=4096)
+def _style(look: tuple[Role, bool, RGB | None, RGB | None], color: str, theme: str) -> Style:
+    role, bold, heat, front = look
+    if role == "badge":
         return Style(bold=True, reverse=True)
-    style = styles.get(span.role, Style.null()) + Style(bold=span.bold or None)
-    return style + _shade(span, terminal)
+    style = _role(role, color, theme) + Style(bold=bold or None)
+    if color in _FEW_COLORS or not (heat or front):
+        return style
+    background = heat and _available(heat, color)
+    ink_color = front and _available(front, color)
+    if background and not ink_color:  # ink for what is shown, not for what was asked for
+        ink_color = Color.from_rgb(*ink(RGB(*background.get_truecolor())))
+    return style + Style(bgcolor=background, color=ink_color)
 
 
-def _shade(span: Span, terminal: Terminal) -> Style:
-    if not terminal.shaded or (span.heat is None and span.front is None):
+def _role(role: Role, color: str, theme: str) -> Style:
+    if color in _FEW_COLORS:
+        return _FEW_COLORS[color].get(role, Style.null())
+    if role not in ROLES[theme]:
         return Style.null()
-    background = span.heat and _available(span.heat, terminal)
-    front = span.front and _available(span.front, terminal)
-    if background and not front:  # ink for what is shown, not for what was asked for
-        front = Color.from_rgb(*ink(RGB(*background.get_truecolor())))
-    return Style(bgcolor=background, color=front)
+    # A style keeps the codes that it was first written in: each depth of colours has its own.
+    shown = _available(RGB(*bytes.fromhex(ROLES[theme][role][1:])), color)
+    return Style(color=shown, bold=role == "bad" or None)
 
 
-def _available(color: RGB, terminal: Terminal) -> Color:
-    return Color.from_rgb(*color).downgrade(_SYSTEMS[terminal.color or "truecolor"])
+def _available(rgb: RGB, color: str) -> Color:
+    return Color.from_rgb(*rgb).downgrade(_SYSTEMS[color])

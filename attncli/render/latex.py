@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from attncli.render.chart import Cell, Chart, charts, document_terminal
 from attncli.render.colors import WHITE, ink
@@ -96,5 +97,6 @@ def _cell(cell: Cell) -> str:
     return f"\\cellcolor[HTML]{{{bytes(cell.color).hex().upper()}}}{front}{text}"
 
 
+@lru_cache(maxsize=4096)  # many numbers are written alike
 def _text(text: str) -> str:
     return _SPECIAL.sub(lambda sign: _ESCAPES[sign[0]], visible(text))

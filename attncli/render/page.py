@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from attncli.render.block import CELLS, block_box
-from attncli.render.box import Box, packed, stacked, wrapped
+from attncli.render.box import Box, in_rows, stacked, wrapped
 from attncli.render.checks import check_line
 from attncli.render.glyphs import label, spell
 from attncli.render.heads import is_drawn
@@ -68,8 +68,8 @@ def steps(sheet: Sheet, terminal: Terminal, width: int, page: int) -> Iterator[B
         return len(pair[1].matrices) > 1
 
     for alone, run in groupby(zip(boxes, sheet.blocks, strict=True), is_wide):
-        some = [box for box, _ in run]
-        yield stacked(some, apart=1) if alone else packed(some, page, gap=_GAP)
+        some = (box for box, _ in run)
+        yield from some if alone else in_rows(some, page, gap=_GAP)
 
 
 def closing(sheet: Sheet, terminal: Terminal, page: int) -> Iterator[Box]:

@@ -18,6 +18,7 @@ __all__ = ["habits", "strongest"]
 _MANY = 5
 _LABEL = 16
 _RANK = "rank in row"
+_NUMBERS = len("  →   weight  ") + len(_RANK)  # cells of a row beside its two names
 
 
 def strongest(matrix: Matrix, setting: Setting) -> Box:
@@ -66,10 +67,11 @@ def _rows(matrix: Matrix, chosen: np.ndarray, setting: Setting) -> Iterator[Line
     order = np.argsort(-weights, axis=None, kind="stable")[: min(_MANY, int(chosen.sum()))]
     pairs = [divmod(int(flat), weights.shape[1]) for flat in order]
     arrow = spell("→", setting.terminal)
+    room = (setting.width - _NUMBERS) // 2
     names = [
         (
-            _name(i, matrix.first_row, matrix.rows, setting),
-            _name(j, matrix.first_column, matrix.columns, setting),
+            _name(i, matrix.first_row, matrix.rows, setting, room),
+            _name(j, matrix.first_column, matrix.columns, setting, room),
         )
         for i, j in pairs
     ]
@@ -91,6 +93,8 @@ def _rank(matrix: Matrix, i: int, j: int) -> int:
     return 1 + int((row > row[j]).sum())
 
 
-def _name(i: int, start: int, labels: tuple[str, ...], setting: Setting) -> str:
-    text = cut(label(labels[i], setting.terminal), _LABEL, spell("…", setting.terminal)) if labels else ""
-    return f"{start + i} {text}" if text and text != str(start + i) else str(start + i)
+def _name(i: int, start: int, labels: tuple[str, ...], setting: Setting, room: int) -> str:
+    position = str(start + i)
+    width = min(_LABEL, room - len(position) - 1)
+    text = cut(label(labels[i], setting.terminal), width, spell("…", setting.terminal)) if labels else ""
+    return f"{position} {text}" if text and text != position else position

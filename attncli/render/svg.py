@@ -15,11 +15,11 @@ from attncli.render.box import Box, indent, stacked
 from attncli.render.colors import RGB, ink
 from attncli.render.ink import ROLES, Line, Place, Span, cells
 from attncli.render.page import NARROWEST, closing, heading, steps
-from attncli.render.terminal import Terminal
+from attncli.render.terminal import Terminal, Theme
 from attncli.sheet import Kind, Sheet
 from attncli.text import visible
 
-__all__ = ["render_svg"]
+__all__ = ["draw", "lay_out", "render_svg", "size_of"]
 
 _LEAST = 60  # columns of the lines above and below steps that are narrower
 _COLUMN, _LINE, _EDGE = 8, 18, 16  # pixels
@@ -44,21 +44,45 @@ _ALIKE = re.compile("2[02]*|R[01R]*(?: R[01R]*)*|[01]+(?: [01]+)*")
 
 def render_svg(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
     """Draw a sheet as one SVG document, no wider than it must be."""
-    page = replace(terminal, color="truecolor", unicode=True, interactive=True, paper=True)
-    box = _lay_out(sheet, replace(page, width=max(page.width, NARROWEST)))
-    width, height = box.width * _COLUMN + 2 * _EDGE, len(box.lines) * _LINE + 2 * _EDGE
-    paper, text = _PAPER[page.theme]
+    yield from draw(lay_out(sheet, terminal), sheet.title, terminal.theme)
+
+
+def size_of(box: Box) -> tuple[int, int]:
+    """Return how wide and how high lines are that are drawn, in pixels."""
+    return box.width * _COLUMN + 2 * _EDGE, len(box.lines) * _LINE + 2 * _EDGE
+
+
+def draw(box: Box, title: str, theme: Theme, *, titled: bool = True) -> Iterator[str]:
+    """Draw lines.
+
+    Args:
+        box: From `lay_out`.
+        title: What the document is called.
+        theme: Whether its background is dark or light.
+        titled: Whether each number has its cell and all of its digits as its title.
+    """
+    width, height = size_of(box)
+    paper, text = _PAPER[theme]
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" fill="{text}"><title>{_text(sheet.title)}</title><style>{_style(page.theme)}</style>'
+        f'viewBox="0 0 {width} {height}" fill="{text}"><title>{_text(title)}</title><style>{_style(theme)}</style>'
         f'<rect width="100%" height="100%" fill="{paper}"/>'
     )
     for i, line in enumerate(box.lines):
-        yield from _draw(line, _EDGE + i * _LINE)
+        yield from _draw(line, _EDGE + i * _LINE, titled=titled)
     yield "</svg>\n"
 
 
-def _lay_out(sheet: Sheet, page: Terminal) -> Box:
+def lay_out(sheet: Sheet, terminal: Terminal) -> Box:
+    """Set a sheet in lines for a page of paper, no wider than it must be."""
+    page = replace(
+        terminal,
+        width=max(terminal.width, NARROWEST),
+        color="truecolor",
+        unicode=True,
+        interactive=True,
+        paper=True,
+    )
     body = stacked(steps(sheet, page, page.width, page.width), apart=1)
     width = min(max(body.width, _LEAST), page.width)
     last = indent(stacked(closing(sheet, page, width - 1)), 1)
@@ -76,25 +100,26 @@ def _style(theme: str) -> str:
     return "".join(f"{name}{{{rule}}}" for name, rule in rules.items())
 
 
-def _draw(line: Line, y: int) -> Iterator[str]:
+def _draw(line: Line, y: int, *, titled: bool) -> Iterator[str]:
     x = _EDGE
     for span in line:
         width = cells(span.text) * _COLUMN
         if len(span.of) == len(_HALVES):
-            yield from _halves(span, x, y, width)
-        elif span.of and span.of[0]:
+            yield from _halves(span, x, y, width, titled=titled)
+        elif titled and span.of and span.of[0]:
             yield f"<g>{_title(span.of[0])}{_back(span, x, y, width)}{_words(span, x, y)}</g>"
         else:
             yield _back(span, x, y, width) + _words(span, x, y)
         x += width
 
 
-def _halves(span: Span, x: int, y: int, width: int) -> Iterator[str]:
+def _halves(span: Span, x: int, y: int, width: int, *, titled: bool) -> Iterator[str]:
     """Draw the two squares of a picture that stand in one line."""
     colors = (span.front, span.heat) if span.of[0] else (None, span.front)
     for top, place, color in zip(_HALVES, span.of, colors, strict=True):
         if place and color:
-            yield _rectangle((x, y + top), (width, _LINE // 2), f'fill="{_hex(color)}"', _title(place))
+            title = _title(place) if titled else ""
+            yield _rectangle((x, y + top), (width, _LINE // 2), f'fill="{_hex(color)}"', title)
 
 
 def _back(span: Span, x: int, y: int, width: int) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from attncli.render.box import Box, indent, stacked, wrapped
 from attncli.render.ink import Span, paint
 from attncli.render.page import NARROWEST, closing, heading, steps
@@ -17,8 +20,8 @@ NEXT = ("attn explain {file} {cell}", "attn compute {file} --json")
 _HANG = 6  # as wide as the word before the commands, and its space
 
 
-def render_table(sheet: Sheet, terminal: Terminal) -> str:
-    """Render a sheet as text, with ANSI codes when the terminal has colours.
+def render_table(sheet: Sheet, terminal: Terminal) -> Iterator[str]:
+    """Render a sheet as text, with ANSI codes when the terminal has colours, step by step.
 
     No line is wider than the terminal, or than 40 cells, unless a single number is.
 
@@ -28,10 +31,15 @@ def render_table(sheet: Sheet, terminal: Terminal) -> str:
     """
     width = max(terminal.width, NARROWEST)
     page = width if terminal.interactive else min(width, PAGE)
-    last = indent(stacked([*closing(sheet, terminal, page - 1), _next(sheet, terminal, page - 1)]), 1)
-    parts = [heading(sheet, terminal, page), *steps(sheet, terminal, width, page), last]
-    lines = stacked((part for part in parts if part.lines), apart=1).lines
-    return "".join(paint(line, terminal) + "\n" for line in lines)
+    last = stacked([*closing(sheet, terminal, page - 1), _next(sheet, terminal, page - 1)])
+    yield _painted(heading(sheet, terminal, page), terminal)
+    for part in chain(steps(sheet, terminal, width, page), [indent(last, 1)]):
+        if part.lines:
+            yield "\n" + _painted(part, terminal)
+
+
+def _painted(box: Box, terminal: Terminal) -> str:
+    return "".join([paint(line, terminal) + "\n" for line in box.lines])
 
 
 def _next(sheet: Sheet, terminal: Terminal, page: int) -> Box:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from attncli.keys import Kind
 from attncli.render import FORMATS
+from attncli.render.ink import cells
+from attncli.text import visible
 from tests.fuzz.echo import hold_echo
 from tests.fuzz.options import OLD, mostly
 from tests.fuzz.promises import folder_of, hold, strict
@@ -28,6 +30,8 @@ __all__ = [
     "check_width",
     "plain_problems",
 ]
+
+_NAME = 24  # cells that the name of a column takes in a pipe
 
 Draw: TypeAlias = Callable[..., Any]
 
@@ -161,6 +165,16 @@ def check_width(written: Written, columns: str) -> None:
         free = call(["compute", written.name, "--full"])
         patch.setenv("COLUMNS", columns)
         assert call(["compute", written.name, "--full"]) == free
-    # A range of numbers is no cut, and of labels only one of many an x is as long as that.
-    cut = re.search(r"(?<!x)…(?! \d)", free.out.decode())
-    assert not cut or "…".encode() in written.data, free.out.decode()
+    # A range of numbers is no cut; a name is cut that is longer, as it is shown, than a column may be.
+    cut = re.search(r"…(?! \d)", free.out.decode())
+    named = any("…" in text or cells(visible(text)) > _NAME for text in _texts(written.tree))
+    assert not cut or named, free.out.decode()
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Yield every text in a tree."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict | list | tuple):
+        for each in tree.values() if isinstance(tree, dict) else tree:
+            yield from _texts(each)

@@ -9,6 +9,8 @@ import numpy as np
 from attncli.blocks import make_sheet
 from attncli.compute import compute
 from attncli.problem import Mask, Problem, Source
+from attncli.render.table import render_table
+from attncli.render.terminal import Terminal
 from attncli.sheet import Sheet, View
 
 CAUSAL = Mask(causal=True)
@@ -39,3 +41,8 @@ def drawn(count: int, dim: int = 4, *, batch: int | None = None, seed: int = 0, 
 def sheet(problem: Problem, **view: Any) -> Sheet:
     """Compute a problem and arrange it."""
     return make_sheet(compute(problem, large_details=bool(view.get("detail"))), View(**view))
+
+
+def table_text(shown: Sheet, terminal: Terminal) -> str:
+    """Render a sheet as the text of a terminal or a pipe."""
+    return "".join(render_table(shown, terminal))

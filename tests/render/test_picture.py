@@ -18,11 +18,10 @@ from attncli.problem import Problem
 from attncli.render.colors import BROKEN, PALETTES, contrast, ink, share_color
 from attncli.render.picture import pooled
 from attncli.render.svg import render_svg
-from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from attncli.sheet import Kind, Matrix
 from tests.computed import array_of
-from tests.render.problems import CAUSAL, drawn, sheet
+from tests.render.problems import CAUSAL, drawn, sheet, table_text
 
 COLORS = Terminal(width=100, color="truecolor")
 WIDE = Terminal(width=120)
@@ -30,7 +29,7 @@ WIDE = Terminal(width=120)
 
 def screen(problem: Problem, terminal: Terminal = COLORS, **view: Any) -> pyte.Screen:
     """Show the weights of a problem on an emulated terminal."""
-    text = render_table(sheet(problem, **({"stages": ("weights",)} | view)), terminal)
+    text = table_text(sheet(problem, **({"stages": ("weights",)} | view)), terminal)
     shown = pyte.Screen(terminal.width, 400)
     pyte.Stream(shown).feed(text.replace("\n", "\r\n"))
     return shown
@@ -126,7 +125,7 @@ def test_pictures_of_scores_name_the_ends_of_their_scale_and_stand_side_by_side(
     problem = drawn(512, 8, mask=CAUSAL)
     result = compute(problem)
     for width, beside in ((120, 3), (80, 2)):
-        shown = render_table(sheet(problem), Terminal(width=width, color="truecolor"))
+        shown = table_text(sheet(problem), Terminal(width=width, color="truecolor"))
         lines = re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines()
         legends = [re.findall(r"−(\d+\.\d+) {14}(\d+\.\d+)", line) for line in lines]
         assert max(map(len, legends)) == beside

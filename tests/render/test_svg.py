@@ -21,12 +21,11 @@ from attncli.problem import Problem
 from attncli.readers import load
 from attncli.render import FORMATS
 from attncli.render.colors import PALETTES, RGB, contrast
-from attncli.render.table import render_table
 from attncli.render.terminal import PAGE, Terminal
 from attncli.sheet import View
 from tests.computed import array_of
 from tests.readme import ROOT
-from tests.render.problems import CAUSAL, cat, drawn, sheet
+from tests.render.problems import CAUSAL, cat, drawn, sheet, table_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 CJK = ("我", "喜欢", "吃", "红色的", "苹果", "和", "香蕉", "因为", "它们", "非常", "好吃", "。")
@@ -274,7 +273,7 @@ def rgb(color: str) -> RGB:
 def test_it_says_what_a_terminal_says(case: str) -> None:
     """Corner, sums, words, strongest pairs and statistics: every sign but what to type next."""
     problem, view = CASES[case]
-    shown = render_table(sheet(problem, **view), Terminal(width=120, color="truecolor"))
+    shown = table_text(sheet(problem, **view), Terminal(width=120, color="truecolor"))
     shown = re.sub(r"\x1b\[[\d;]*m", "", shown).partition("\n next ")[0]
     expected = Counter(re.sub(r"[\s▀▄]", "", shown))
     found = Counter(re.sub(r"\s", "", "".join(text.text for text in drawing_of(case).texts)))

@@ -12,10 +12,9 @@ import pytest
 from attncli.compute import compute
 from attncli.problem import Problem
 from attncli.render.digits import PERCENT
-from attncli.render.table import render_table
 from attncli.render.terminal import Terminal
 from tests.computed import array_of
-from tests.render.problems import cat, drawn, sheet
+from tests.render.problems import cat, drawn, sheet, table_text
 from tests.render.test_table import plain
 
 
@@ -24,7 +23,7 @@ def test_signs_are_explained_where_they_occur_and_no_colour_does() -> None:
     star, dot, bits = "* largest in its row", "· masked", "H entropy of a row's weights"
 
     def said(problem: Problem, color: Any = None, **view: Any) -> list[str]:
-        text = plain(render_table(sheet(problem, **view), Terminal(width=120, color=color)))
+        text = plain(table_text(sheet(problem, **view), Terminal(width=120, color=color)))
         return [sign for sign in (star, dot, bits) if sign in text]
 
     assert said(cat()) == [star, dot, bits]
@@ -46,7 +45,7 @@ def test_signs_are_explained_where_they_occur_and_no_colour_does() -> None:
 )
 def test_entropies_that_are_all_alike_are_said_once(rows: list[list[float]], said: str) -> None:
     """A coin has one bit, and one of 1 : 3 has 2 − 0.75·log₂ 3 = 0.81."""
-    text = render_table(sheet(Problem(scaled=np.log(np.array(rows)))), Terminal(width=120))
+    text = table_text(sheet(Problem(scaled=np.log(np.array(rows)))), Terminal(width=120))
     assert re.search(rf"  {re.escape(said)}$", text, re.MULTILINE)
 
 
@@ -95,7 +94,7 @@ def test_a_weight_of_no_softmax_has_its_percentage_everywhere() -> None:
     scores = np.full((40, 40), 1e307)
     scores[0, 1] = -1e307
     problem = Problem(scores=scores, d_k=1, normalize="none")
-    text = plain(render_table(sheet(problem, stages=("weights",)), Terminal(width=100)))
+    text = plain(table_text(sheet(problem, stages=("weights",)), Terminal(width=100)))
     assert "inf%" not in text
     assert "−1e309" in text
     assert re.search(r"0 → 2 +1\.0e309% ", text)
@@ -108,7 +107,7 @@ SEEN = ("cat", "␣cat", "cat␣", '""', "␣", "<U+00A0>", "<U+3000>", "a b", "
 def test_white_space_is_seen_where_a_label_starts_and_ends() -> None:
     """No token looks like nothing or like another one, at the rows, above the columns or in words."""
     page = Terminal(width=300, interactive=False)
-    table = render_table(sheet(drawn(9, tokens=SPACES), stages=("weights",)), page).splitlines()[4:14]
+    table = table_text(sheet(drawn(9, tokens=SPACES), stages=("weights",)), page).splitlines()[4:14]
     head, *rows = (re.split(" {2,}", line.strip()) for line in table)
     assert " ".join(head).startswith(" ".join(("q╲k", *SEEN)))
     assert [row[0].partition(" ")[2] for row in rows] == list(SEEN)
