@@ -31,7 +31,7 @@ _FEW_KEYS = 6
 """So many keys can be read as a sum."""
 
 _AS_HIDDEN = -1e4
-"""What a mask adds to hide a key: BERT's −10000, T5's −1e9, the least number of float16 or float32."""
+"""What a mask adds to hide a key: BERT's −10000, Tensor2Tensor's −1e9, the least number of a dtype."""
 
 LOGITS = ("scaled", "softcapped", "biased", "masked")
 """From the first of these on, numbers are read with three decimals rather than two."""
