@@ -92,9 +92,14 @@ def _files(name: str) -> Iterator[str]:
         raise InputError(
             "the folder holds no problem files",
             context=f"their names end in {', '.join(READERS)}",
+            fix="results are checked one at a time: attn check FILE RESULT" if _holds_results(folder) else "",
             place=Place(name),
         )
     yield from found
+
+
+def _holds_results(folder: pathlib.Path) -> bool:
+    return any(is_result(str(path)) for path in folder.iterdir())
 
 
 def against_result(

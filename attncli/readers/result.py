@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,10 +61,6 @@ def is_result(name: str) -> bool:
     return suffix == ".json" and pathlib.Path(name).is_file() and "stages" in _tree(name)
 
 
-_RENAME = "give the arrays the names of stages, such as weights"
-_MAP = "--map NAME=weights says which stage an array is"
-
-
 def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | None = None) -> Dump:
     """Read the arrays of a result.
 
@@ -84,7 +80,7 @@ def read_result(name: str, stages: Collection[str], named: Mapping[str, str] | N
     except InputError as error:
         error.place = error.place or Place(name)
         raise
-    chosen = _chosen(name, there, stages, named or {}, _RENAME if named is None else _MAP)
+    chosen = _chosen(name, there, stages, named or {}, _naming(name, there, by_map=named is not None))
     known = {key.name for key in keys(Problem)}
     spare = [each for each in there if each not in chosen.values() and each not in known]
     return Dump(
@@ -200,6 +196,15 @@ def _tree(name: str) -> dict[str, Any]:
 
 def _precision(dtype: str) -> str:
     return dtype if dtype in _PRECISIONS else "float64"
+
+
+def _naming(name: str, there: Sequence[str], *, by_map: bool) -> str:
+    """Say how to tell which stage an array is."""
+    if by_map:
+        return f"--map {there[0] if len(there) == 1 else 'NAME'}=weights says which stage an array is"
+    if pathlib.Path(name).suffix.lower() == ".npy":
+        return "call the file after its stage, such as weights.npy"
+    return "give the arrays the names of stages, such as weights"
 
 
 def _chosen(

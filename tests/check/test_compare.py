@@ -287,8 +287,12 @@ def test_a_plain_array_needs_a_name(tmp_path: pathlib.Path) -> None:
     """An .npy file has no names in it; --map says which stage it is."""
     np.save(tmp_path / "mine.npy", np.eye(3))
     path = str(tmp_path / "mine.npy")
-    with pytest.raises(InputError, match="none of its arrays has the name of a stage"):
+    with pytest.raises(InputError, match="none of its arrays has the name of a stage") as diffed:
         read_result(path, ["weights"])
+    assert diffed.value.fix == "call the file after its stage, such as weights.npy"
+    with pytest.raises(InputError, match="none of its arrays has the name of a stage") as checked:
+        read_result(path, ["weights"], {})
+    assert checked.value.fix == "--map mine=weights says which stage an array is"
     assert read_result(path, ["weights"], {"mine": "weights"}).arrays["weights"].shape == (3, 3)
     with pytest.raises(InputError, match='--map names "other", which is not there'):
         read_result(path, ["weights"], {"other": "weights"})

@@ -104,6 +104,17 @@ def test_an_impossible_expectation_is_an_error_at_its_line(
     assert "--> a.yaml:2:" in done.err
 
 
+def test_a_folder_of_results_is_told_apart(attn: Attn, folder: Path) -> None:
+    """Where a folder holds results alone, how to check one of them is said; where it holds nothing, nothing is."""
+    (folder / "dumps").mkdir()
+    done = attn("check", "dumps")
+    assert (done.status, done.out) == (2, "")
+    assert "holds no problem files" in done.err
+    assert "fix" not in done.err
+    np.save(folder / "dumps" / "weights.npy", np.eye(2))
+    assert "attn check FILE RESULT" in attn("check", "dumps").err
+
+
 def test_several_files_have_a_line_each(attn: Attn, folder: Path) -> None:
     """A folder is graded in one go: a line for each problem, a sum, and the worst exit status."""
     answers = folder / "answers"
