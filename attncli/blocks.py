@@ -11,9 +11,9 @@ import numpy as np
 from attncli.cells import Axes, spell_cell
 from attncli.compute import Result
 from attncli.core.inputs import Inputs
-from attncli.exhibits import Exhibit
+from attncli.exhibits import LOGITS, Exhibit
 from attncli.headline import facts, formula
-from attncli.matrices import LOGITS, Desk
+from attncli.matrices import Desk
 from attncli.parts import Parts
 from attncli.selfcheck import self_check
 from attncli.sheet import Block, Numbers, Sheet, View

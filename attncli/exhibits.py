@@ -16,7 +16,10 @@ from attncli.frozen import Frozen
 from attncli.sheet import Numbers
 from attncli.trace import STAGES, Record, Value
 
-__all__ = ["Exhibit", "exhibits", "softmax_of", "starts", "title_of"]
+__all__ = ["LOGITS", "Exhibit", "exhibits", "softmax_of", "starts", "title_of"]
+
+LOGITS = ("scaled", "softcapped", "biased", "masked")
+"""From the first of these on, numbers are read with three decimals rather than two."""
 
 _TITLES = {
     "X_pos": "position",

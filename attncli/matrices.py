@@ -14,7 +14,7 @@ from attncli.cells import Axes
 from attncli.compute import Result
 from attncli.core.inputs import Inputs
 from attncli.errors import InputError
-from attncli.exhibits import Exhibit, exhibits
+from attncli.exhibits import LOGITS, Exhibit, exhibits
 from attncli.observe import kept_pairs
 from attncli.parts import Part, Parts
 from attncli.sheet import Kind, Matrix, Mixture, Numbers, Side, View
@@ -25,16 +25,13 @@ from attncli.worksheet import blanks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LOGITS", "Desk"]
+__all__ = ["Desk"]
 
 _FEW_KEYS = 6
 """So many keys can be read as a sum."""
 
 _AS_HIDDEN = -1e4
 """What a mask adds to hide a key: BERT's −10000, Tensor2Tensor's −1e9, the least number of a dtype."""
-
-LOGITS = ("scaled", "softcapped", "biased", "masked")
-"""From the first of these on, numbers are read with three decimals rather than two."""
 
 
 class Desk:
@@ -190,7 +187,8 @@ class Desk:
     def _sides(self, exhibit: Exhibit, part: Part) -> Iterator[Side]:
         if self._weights is None or exhibit.name in self._blank:
             return
-        details = {name: array[part.index] for name, array in self._weights.details.items()}
+        told = {name: array for name, array in self._weights.details.items() if name not in self._blank}
+        details = {name: array[part.index] for name, array in told.items()}
         softmax = exhibit is self._weights
         if exhibit.name in self._before_softmax or (softmax and not self._before_softmax):
             yield from _named(details, {"row_max": "max m"}, spare=not softmax)  # the scores beside show it

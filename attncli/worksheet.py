@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from attncli.exhibits import Exhibit
+from attncli.exhibits import LOGITS, Exhibit
 from attncli.trace import STAGES
 
 __all__ = ["blanks"]
@@ -27,6 +27,10 @@ _REPEATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Stages that hold numbers again, in other places or all but some; of several stages, those of the last before it."""
 
 
+_SUMS = ("lse", "lse2", "lse_with_sink")
+"""Details that tell the scores, to those who have the weights."""
+
+
 def blanks(shown: Sequence[Exhibit], wanted: Collection[str]) -> frozenset[str]:
     """Find all that must be blank where some stages are: their details too, and later stages that repeat them.
 
@@ -37,6 +41,8 @@ def blanks(shown: Sequence[Exhibit], wanted: Collection[str]) -> frozenset[str]:
         wanted: Names of the stages that the reader is to find.
     """
     found = {*wanted, *(detail for name in wanted if name in STAGES for detail in STAGES[name].details)}
+    if found & {*LOGITS}:
+        found |= {*_SUMS}  # a weight's logarithm and its row's make the score again
     for i, exhibit in enumerate(shown):
         if _repeats(exhibit, shown[:i], found):
             found.add(exhibit.name)

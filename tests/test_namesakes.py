@@ -162,3 +162,9 @@ def test_words_stand_for_choices() -> None:
     choices = {word for key in (*TOP.values(), *keys(Mask)) for word in (*key.choices, *key.records)}
     choices |= {"half", "interleaved", "causal"} | {axis for each in choices for axis in each.split()}
     assert set(WORDS.values()) - choices <= {"batch seq head dim", "seq batch dim"}
+
+
+@pytest.mark.parametrize("value", ["false", "null", "no"])
+def test_what_is_switched_off_is_left_out(value: str, tmp_path: pathlib.Path) -> None:
+    """Who says no to a mask is not told to write one."""
+    assert refusal(tmp_path, f"X: [[1]]\nis_causal: {value}\n").fix == "leave it out"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 
@@ -281,7 +282,9 @@ def _fitting(given: tuple[int, ...], right: tuple[int, ...], free: Sequence[str]
     if like:
         return f"it has the shape of {like}: call it that, or say so with --map NAME={like} in attn check"
     if sorted(n for n in given if n > 1) == sorted(n for n in right if n > 1):
-        return "bring the axes into the order (batch, head, query, key or dim), those that the problem has"
+        orders = [o for o in permutations(range(len(given))) if tuple(given[i] for i in o) == right]
+        order = f": transpose{orders[0]}" if len(orders) == 1 else ""
+        return f"bring the axes into the order (batch, head, query, key or dim), those that the problem has{order}"
     return "compare what was made from the same inputs, in the same sizes"
 
 

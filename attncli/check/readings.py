@@ -190,6 +190,10 @@ def _causal(result: Result) -> Iterator[Reading]:
     after = ~seen | own if mask.keep is None else (~seen | own) & mask.keep.astype(bool)
     yield Reading("the causal mask kept the later keys and the query's own", {**array, "mask.keep": after})
     yield Reading("the causal mask hid the query's own key too", {**array, "mask.keep": keep})
+    next_too = (first if mask.offset is None else mask.offset) + 1
+    yield Reading(
+        "the causal mask let each query see the next key too", {"mask.align": None, "mask.offset": next_too}
+    )
 
 
 def _windows(result: Result) -> Iterator[Reading]:

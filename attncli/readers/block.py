@@ -15,7 +15,8 @@ __all__ = ["cell_at", "is_block", "rows"]
 
 _WRAPPER = re.compile(
     r"\s*(?:Parameter containing:\s*)?(?:[A-Za-z_]\w*\.)*(?:tensor|array|Array|matrix|Tensor)\(\s*(?P<body>\[.*\])\s*"
-    r"(?P<rest>(?:,\s*(?:dtype|device|grad_fn|requires_grad|size|layout)\s*=\s*[^=]*)*),?\s*\)[,;]?\s*",
+    r"(?P<rest>(?:,\s*(?:dtype|device|grad_fn|requires_grad|size|shape|layout|weak_type)\s*=\s*"
+    r"(?:<[^<>]*>|'[^']*'|[\w.]*\([\d,\s\[\]]*\)|[\w.]+)\s*)*),?\s*\)[,;]?\s*",
     re.DOTALL,
 )
 _ELSEWHERE = (

@@ -17,7 +17,7 @@ _BLANK = "\u200b\u200c\u200d\u2060\ufeff"  # without width, and not in str.strip
 # Signs that web pages and input methods put in place of ASCII, and that mean one thing only.
 _SIGNS = str.maketrans({"−": "-", "－": "-", "＋": "+", "．": ".", "／": "/", "∞": "inf"})
 
-_DECIMAL = re.compile(r"[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?", re.IGNORECASE)
+_DECIMAL = re.compile(r"[+-]?(\d[\d_]*(\.[\d_]*)?|\.\d[\d_]*)(e[+-]?\d+)?", re.IGNORECASE)
 _ROOT = re.compile(r"([+-]?)sqrt\(([^()]+)\)", re.IGNORECASE)
 _NONFINITE = re.compile(r"([+-]?)\.?(inf|infinity|nan)", re.IGNORECASE)
 
@@ -44,6 +44,8 @@ class _Reason(NamedTuple):
     fix: str
     meant: str = ""
 
+
+_ENOUGH = 200  # characters, by which every reason shows; what is tried takes the square of them
 
 _REASONS = (
     _Reason(r"", "is empty", "write a number"),
@@ -141,7 +143,7 @@ def _reason(text: str, clean: str) -> NotANumber:
     if sign := wide_sign(clean):
         return NotANumber(f"is {quote(text)}: {sign.what}", sign.fix)
     for reason in _REASONS:
-        if re.fullmatch(reason.pattern, clean, re.IGNORECASE | re.DOTALL):
+        if re.fullmatch(reason.pattern, clean[:_ENOUGH], re.IGNORECASE | re.DOTALL):
             what = f"{reason.what}: {quote(text)}" if clean else reason.what
             return NotANumber(_with_odd(what, text), reason.fix, reason.meant)
     return NotANumber(

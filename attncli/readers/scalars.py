@@ -201,11 +201,13 @@ def check_names(mapping: Mapping[str, Tree], known: Iterable[str], path: Path) -
     known = tuple(known)
     for name in mapping:
         if name not in known:
-            raise unknown_name(name, known, path)
+            raise unknown_name(name, known, path, value=mapping[name])
 
 
-def unknown_name(name: str, known: Iterable[str], path: Path, *, what: str = "key") -> InputError:
-    """Make the error for a name that is not among those known."""
+def unknown_name(
+    name: str, known: Iterable[str], path: Path, *, what: str = "key", value: Tree = ""
+) -> InputError:
+    """Make the error for a name that is not among those known, and for the value that it was given."""
     from attncli.namesakes import namesake  # noqa: PLC0415  (only errors need it)
     from attncli.readers.signs import wide_sign  # noqa: PLC0415
 
@@ -222,7 +224,9 @@ def unknown_name(name: str, known: Iterable[str], path: Path, *, what: str = "ke
         context, fix = "", f"put a blank after the colon: {joined[1]}: {quote(joined[2], marks='')}"
     elif what == "key" and (other := namesake(name, str(path[0]) if path else "")):
         context = other.note
-        fix = f"write {' and '.join(other.write.splitlines())}" if other.write else "leave it out"
+        says_no = value is None or str(value).lower() in _NOTHING - {""}
+        fix = f"write {' and '.join(other.write.splitlines())}"
+        fix = "leave it out" if says_no or not other.write else fix
     elif near:
         context, fix = "", f"did you mean {near}?"
     return InputError(

@@ -82,3 +82,13 @@ def test_nothing_on_the_sheet_tells_what_is_blank(name: str, stage: str, form: s
     told = _told(result, stage)
     assert [text for text in told if text in whole]
     assert not [text for text in told if text in blank]
+
+
+def test_the_logarithm_of_a_sum_does_not_tell_a_score() -> None:
+    """With one key to see, LSE is that key's score: it is blank where the scores are."""
+    result = compute(attend(drawn(3), mask="causal").problem)
+    score = f"{array_of(result, 'scaled')[0, 0]:.12f}"
+    for blank in ((), ("scaled",)):
+        view = View(detail=True, full=True, precision=12, blank=blank)
+        page = "".join(map(str, FORMATS["table"].render([result], view, Terminal(width=PAGE))))
+        assert (score in page) == (not blank)
