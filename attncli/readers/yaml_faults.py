@@ -112,11 +112,13 @@ def explain(error: yaml.YAMLError, text: str, name: str) -> InputError:
     complaint = f"{getattr(error, 'problem', error)} {getattr(error, 'context', '')}"
     marks = [mark for each in ("context_mark", "problem_mark") if (mark := getattr(error, each, None))]
     offsets = [min(mark.index, len(text)) for mark in marks] or [0]
+    if "cannot start any token" in complaint and text[offsets[-1] : offsets[-1] + 1] in {"@", "`"}:
+        return _advised(error, complaint, text, offsets, name)  # whatever else is odd, this is refused
     return (
         _tab(text, offsets[-1], name)
         or _in_brackets(complaint, text, offsets, name)
         or line_fault(text, _lines(text, offsets), name)
-        or _advised(error, complaint, text, offsets[-1], name)
+        or _advised(error, complaint, text, offsets, name)
     )
 
 
@@ -129,8 +131,9 @@ def _tab(text: str, offset: int, name: str) -> InputError | None:
     )
 
 
-def _advised(error: yaml.YAMLError, complaint: str, text: str, offset: int, name: str) -> InputError:
+def _advised(error: yaml.YAMLError, complaint: str, text: str, offsets: list[int], name: str) -> InputError:
     """Say in other words what the parser complains about."""
+    offset = offsets[0 if "found unexpected end of stream" in complaint else -1]  # where a quote opens
     place = Place(name, *place_at(text, offset))
     if "nesting depth" in complaint:  # libyaml looks ahead, and meets its own limit first
         return too_deep(place)
@@ -146,9 +149,10 @@ def _in_brackets(complaint: str, text: str, offsets: list[int], name: str) -> In
     found = re.search(r"expected ',' or '([\]}])'", complaint)
     if not found:
         return None
-    if fault := line_fault(text, _lines(text, offsets), name, in_brackets=True):
-        return fault
     start, end = offsets[0], offsets[-1]
+    inside = [line for line in _lines(text, offsets) if line >= text.count("\n", 0, start)]
+    if fault := line_fault(text, inside, name, in_brackets=True):
+        return fault
     closing, rest = found[1], text[end:].split("\n", 1)[0].strip()
     what, example = ("list", "[[1, 2], [3, 4]]") if closing == "]" else ("mapping", "{a: 1, b: 2}")
     key = _IS_KEY.match(text, text.rfind("\n", 0, end) + 1)

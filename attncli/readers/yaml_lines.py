@@ -25,7 +25,7 @@ class _Sign(NamedTuple):
     fix: str
 
 
-# The first row that matches is the answer. What is quoted on the line is blanked out before.
+# The first row that matches is the answer. What is quoted or a comment is blanked out before.
 _ON_A_LINE = (
     _Sign(r"^\s*(//|/\*|%(?!YAML|TAG)|;)|[^\s:]\s+(//|/\*|%|--\s)", "a comment, which starts with # in YAML", "write # and a blank"),
     _Sign(r"[\[,]\s*((?:\w+\.)?(?:tensor|array)\()", "a printout inside a list", "write rows of numbers only, [[1, 2], [3, 4]], or paste the printout of the whole matrix"),
@@ -58,7 +58,8 @@ def line_fault(text: str, lines: Iterable[int], name: str, *, in_brackets: bool 
     """
     all_lines = text.split("\n")
     for number in dict.fromkeys(lines):
-        above = next((all_lines[i] for i in range(number - 1, -1, -1) if all_lines[i].strip()), "")
+        others = (_without_quoted(all_lines[i]) for i in range(number - 1, -1, -1))
+        above = next((other for other in others if other.strip()), "")
         line = _without_quoted(all_lines[number])
         found = _seen(line) or (None if in_brackets else _seen_below(above, line))
         if found:
@@ -95,4 +96,5 @@ def _first(signs: Iterable[_Sign], text: str) -> Seen | None:
 
 
 def _without_quoted(line: str) -> str:
-    return _QUOTED.sub(lambda found: "_" * len(found[0]), line)
+    """Fill what is quoted, so that it still counts as something, and wipe a comment."""
+    return _QUOTED.sub(lambda found: (" " if found[0].startswith("#") else "_") * len(found[0]), line)

@@ -65,6 +65,16 @@ YAML = {
     "% c\nX: [[1]]": (1, 1, "a comment, which starts with # in YAML", "write #"),
     "X: [[1, 2], // c\n  [3, 4]]": (1, 13, "a comment, which starts with # in YAML", "write #"),
     "X: [[1]]\nnum_heads: 1 // c": (2, 1, "has a comment behind it", "#"),
+    "X:\n  - [1, 2]\n# weights\nname: @a": (4, 7, "cannot start with", "put it in quotes"),
+    "X:\n  - [1, 2]\n# c\n  [3, 4]": (4, 3, "lacks its dash", "write - before it"),
+    # quotes, and signs that are no fault beside one that is
+    'X: [[1],[2]]\nname: "abc': (2, 7, "a quote is opened and never closed", "close it"),
+    "X: [[1],[2]]\ntokens: [a, 'b]\n": (2, 13, "a quote is opened and never closed", "close it"),
+    "X: [[1, 2], [3, 4]]\nname: it's 1，2\nmask: @": (3, 7, "cannot start with", "put it in quotes"),
+    "tokens: [1，2, @]": (1, 15, "cannot start with", "put it in quotes"),
+    "tokens: [a，1, b]\nX: [[1] [2]]": (2, 9, "missing before", "a comma between two items"),
+    'tokens: ["1，\n 2", @]': (2, 6, "cannot start with", "put it in quotes"),
+    "notes: |\n  x ; y\n  1；2\n @": (4, 2, "cannot start with", "put it in quotes"),
     # Python, NumPy, torch, MATLAB, LaTeX
     "X: [tensor([1, 2]), tensor([3, 4])]": (1, 5, "a printout inside a list", "rows of numbers only"),
     "X: [np.float64(1.0), 2]": (1, 5, "as NumPy shows it in a list", "what stands in its brackets"),
