@@ -27,7 +27,6 @@ class _Advice(NamedTuple):
 _ADVICE = (
     _Advice(r"", r"'", "single quotes, as Python prints them; JSON wants double quotes", 'write "X", not \'X\''),
     _Advice(r"", r"//|/\*|#", "a comment, which JSON does not have", "take it away, or write the file as YAML"),
-    _Advice(r",\s*$", r"[\]}]", "a comma after the last item, which JSON does not allow", "take it away"),
     _Advice(r"", r",\s*[\]}]", "a comma after the last item, which JSON does not allow", "take it away"),
     _Advice(r"[\[,]\s*$", r",", "an empty item between two commas", "fill it in, or take a comma away"),
     _Advice(r"", r"None\b", "None, as Python prints it; JSON says null", "give a number, or leave the key out"),
@@ -86,6 +85,8 @@ def explain(error: json.JSONDecodeError, text: str, name: str) -> InputError:
     offset = error.pos
     if fault := _never_closed(text, offset, name):
         return fault
+    if text[offset : offset + 1] in {"]", "}"} and text[:offset].rstrip().endswith(","):
+        offset = text.rindex(",", 0, offset)  # some versions of Python point at the bracket after it
     place = Place(name, *place_at(text, offset))
     if error.msg.startswith("Invalid control character"):
         return _control(text[offset], place)

@@ -62,6 +62,21 @@ _ADVICE = (
         "close it on the line where the text ends",
     ),
     _Advice(
+        "block sequence entries are not allowed",
+        "a dash starts a list on the line of its key",
+        "start the list on a new line, or write it in brackets: [a, b]",
+    ),
+    _Advice(
+        "expected <document start>",
+        "a key is indented less than the first key of the file",
+        "indent all keys equally",
+    ),
+    _Advice(
+        "while scanning a tag",
+        "an unquoted text cannot start with !",
+        "put it in quotes",
+    ),
+    _Advice(
         "found undefined tag handle",
         "the tag is not known here",
         "take it away, or put text with an exclamation mark in quotes",

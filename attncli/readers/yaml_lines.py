@@ -33,6 +33,7 @@ _ON_A_LINE = (
     _Sign(rf"^\s*{_KEY}\s*(=)[^=]", "an equals sign stands where a colon ends a key", "write KEY: VALUE, such as X: [[1, 2], [3, 4]]"),
     _Sign(rf"^\s*{_KEY} +([\[{{])", "a colon is missing after the key", "write KEY: VALUE, such as X: [[1, 2], [3, 4]]"),
     _Sign(rf"^\s*{_KEY}: +{_KEY}(:) ", "a second key stands on the line of the first", "put it in braces, mask: {causal: true}, or on a line of its own, indented"),
+    _Sign(r"\[(?:[^\]]*,)?\s*(-)\s+[\d.]", "a blank stands between a sign and its number", "write -1 without a blank"),
     _Sign(r"\]\s*(;)", "a semicolon stands between rows, as in MATLAB", "write [[1, 2], [3, 4]], with commas between rows"),
     _Sign(_ROWS + r"(,)", "a list ends here, and more follows", "put all rows in one pair of brackets: [[1, 2], [3, 4]]"),
     _Sign(_ROWS + r"(\])", "a closing bracket too many, or an opening one too few", "write [[1, 2], [3, 4]], with a ] for each ["),
