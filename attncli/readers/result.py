@@ -15,6 +15,7 @@ from attncli.frozen import Frozen
 from attncli.meant import ALIASES
 from attncli.problem import Problem, keys
 from attncli.readers import archived, json_tree, npy, npz, safetensors_file
+from attncli.readers.files import check_regular
 from attncli.readers.keys import check_version
 from attncli.readers.nested import floats
 from attncli.readers.opening import decode, os_fault, read_bytes
@@ -108,6 +109,7 @@ def _open(
     file = pathlib.Path(name)
     suffix = file.suffix.lower()
     if suffix in _READERS:
+        check_regular(file, name, ("result",))
         dtypes, read = _READERS[suffix]
         found = {member: _precision(dtype) for member, dtype in dtypes(file, ("result",)).items()}
         own = archived.has_document(name)

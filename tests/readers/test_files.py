@@ -22,6 +22,7 @@ from safetensors.numpy import save_file
 from attncli.errors import InputError
 from attncli.problem import Problem
 from attncli.readers import load, npz
+from attncli.readers.result import read_result
 
 Read = Callable[..., Problem]
 
@@ -253,6 +254,16 @@ def test_references_refused(tmp_path: Path, reference: str, match: str) -> None:
     assert caught.value.path == ("X",)
     assert caught.value.place is not None
     assert caught.value.place.line == 1
+
+
+@pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors"])
+def test_a_result_that_is_a_pipe(tmp_path: Path, suffix: str) -> None:
+    """A pipe or a device that is given for a result is refused before it is opened, which might never end."""
+    os.mkfifo(tmp_path / f"pipe.{suffix}")
+    (tmp_path / f"zero.{suffix}").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(InputError, match=rf"{name}\.{suffix} is not a regular file"):
+            read_result(str(tmp_path / f"{name}.{suffix}"), ["output"])
 
 
 @pytest.mark.parametrize("suffix", ["npy", "npz", "safetensors", "csv"])
