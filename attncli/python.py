@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -262,8 +263,12 @@ def _tree(value: Any) -> Any:
         return precision
     if isinstance(value, Mapping):
         return {str(name): _tree(each) for name, each in value.items()}
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)  # spelled, as in a file: a number that is infinite was too large for float64
     if isinstance(value, (str, bool, int, float)) or value is None:
         return value
     if hasattr(value, "tolist"):
-        return value.tolist()
+        array = _array(value)
+        infinite = array.dtype.kind == "f" and np.isinf(array).any()
+        return _tree(array.tolist()) if infinite else array.tolist()
     return [_tree(each) for each in value] if isinstance(value, Iterable) else str(value)

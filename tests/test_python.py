@@ -22,6 +22,7 @@ from attncli.problem import Problem
 from attncli.render import FORMATS
 from attncli.seen import Seen
 from attncli.sheet import View
+from tests.computed import array_of
 from tests.readme import ROOT
 
 CAT: dict[str, Any] = {
@@ -141,6 +142,20 @@ def test_tensors_of_torch_are_arrays() -> None:
         made = attend(X=tensor, mask={"additive": torch.eye(2).flip(0).bfloat16()}, dtype=torch.float32)
         np.testing.assert_array_equal(made.array("output"), wanted.array("output"))
     assert attend(X=x, dtype=torch.bfloat16).dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("kind", [np.ndarray.tolist, np.array, np.float32, "torch"])
+def test_infinity_hides_a_key(kind: Any) -> None:
+    """A mask of 0 and −∞ is what others hand over: inside a mapping, as a bias, as masked scores."""
+    if kind == "torch":
+        kind = pytest.importorskip("torch").from_numpy
+    scores = np.array([[1.0, 2.0, 3.0], [0.5, 1.5, 2.5], [3.0, 2.0, 1.0]])
+    hides = np.where(np.tri(3) > 0, 0.0, -np.inf)
+    right = np.exp(scores) * np.tri(3)
+    right /= right.sum(-1, keepdims=True)
+    for way in ({"mask": {"additive": kind(hides)}}, {"bias": kind(hides)}):
+        np.testing.assert_allclose(array_of(attend(scaled=scores, **way), "weights"), right, rtol=1e-6)
+    np.testing.assert_allclose(array_of(attend(masked=kind(scores + hides)), "weights"), right, rtol=1e-6)
 
 
 def test_arrays_of_bfloat16_are_taken() -> None:
