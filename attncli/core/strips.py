@@ -88,7 +88,7 @@ class Job(Frozen, kw_only=True):
         Of numbers that stay finite, no way can tell in which order they came together. What doesn't may
         be otherwise in the full way, whose weights are divided by their sum before they meet the values.
         """
-        made = self._in_tiles(strip) if self.online else None
+        made = self._by_tile(strip) if self.online else None
         if made and self._is_sure(made):
             return made
         parts = []
@@ -105,7 +105,7 @@ class Job(Frozen, kw_only=True):
             output = namespace(output).where(blind, 0.0, output)
         return is_finite(output)
 
-    def _in_tiles(self, strip: Strip) -> Mixed:
+    def _by_tile(self, strip: Strip) -> Mixed:
         part = replace(strip.inputs, **self.in_tiles)
         q, k, v = self._vectors(strip, strip.queries)
         q = q and untraced(scaled, q, *self.scales)

@@ -48,13 +48,12 @@ def _is_array(value: Tree) -> bool:
 
 def _no_mask(value: Tree, path: Path) -> InputError:
     near = nearest(value, ("causal", "none")) if isinstance(value, str) else None
-    fix = f"did you mean {near}?" if near else "write mask: causal"
     return InputError(
         f"{cell_name(path)} is {found(value)}, which is no mask",
         path=path,
         context="causal, an array of true and false, or a mapping of\n"
         + ", ".join(key.name for key in keys(Mask)),
-        fix=fix,
+        fix=f"did you mean {near}?" if near else "write mask: causal",
     )
 
 
