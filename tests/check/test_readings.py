@@ -106,6 +106,19 @@ def test_percentages_of_another_convention() -> None:
     assert "mask were left out and expected_in were {weights: percent}" in found.matches
 
 
+@pytest.mark.parametrize(("mask", "queries"), [(Mask(causal=True), 5), (Mask(causal=True, offset=2), 3)])
+def test_a_causal_mask_that_is_one_key_too_wide(mask: Mask, queries: int) -> None:
+    """A leak of the next key is recognised, by weights that NumPy's own triangle made."""
+    scores = np.random.default_rng(3).normal(size=(queries, 5))
+    seen = np.exp(scores) * np.tri(queries, 5, (mask.offset or 0) + 1)
+    printed = [[f"{weight:.4f}" for weight in row] for row in seen / seen.sum(-1, keepdims=True)]
+    found = check_expected(
+        Problem(scaled=scores, mask=mask, expected={"weights": Expected(printed)})
+    ).diagnosis
+    assert found is not None
+    assert found.matches == ("the causal mask let each query see the next key too",)
+
+
 def test_shares_are_not_tried_as_percentages() -> None:
     """Where no printed weight is more than one, there is nothing to try."""
     rule, problem = READINGS["expected_in"], Problem(scaled=np.eye(2))
