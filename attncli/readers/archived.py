@@ -6,7 +6,7 @@ import contextlib
 import copy
 import importlib
 import pathlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -80,21 +80,16 @@ def whole(name: str) -> tuple[Tree, TextSource]:
         InputError: The document is no JSON, or it and the arrays are not those of one result.
     """
     tree, source = _document(name)
-    with _inside(source.place):
+    file, kind = pathlib.Path(name), _kind(name)
+    with _inside(source):
         _check_named(name, places(tree))
-        return put_together(tree, lambda member, path: _array(name, member, path)), source
-
-
-def _array(name: str, member: str, path: Path) -> Any:
-    with _inside(lambda _: Place(name)):  # a damaged array stands nowhere in the document
-        return _kind(name).read(pathlib.Path(name), member, path)
+        return put_together(tree, lambda member, path: kind.read(file, member, path)), source
 
 
 def _check_named(name: str, named: Mapping[str, Path]) -> None:
     """Refuse an archive whose arrays are not those of its document, none more and none less."""
     file = pathlib.Path(name)
-    with _inside(lambda _: Place(name)):
-        there = _kind(name).dtypes(file, ("result",))
+    there = _kind(name).dtypes(file, ("result",))
     for each in there:
         if each not in named:
             raise InputError(
@@ -118,7 +113,7 @@ def placed(name: str) -> tuple[Tree, dict[str, Path]]:
             one result.
     """
     tree, source = _document(name)
-    with _inside(source.place):
+    with _inside(source):
         check_version(tree)
         found = places(tree)
         _check_named(name, found)
@@ -127,12 +122,12 @@ def placed(name: str) -> tuple[Tree, dict[str, Path]]:
 
 
 @contextlib.contextmanager
-def _inside(place: Callable[[Path], Place]) -> Iterator[None]:
-    """Give errors that pass through their place, which ``place`` makes of a path."""
+def _inside(source: TextSource) -> Iterator[None]:
+    """Give errors that pass through their place in the document."""
     try:
         yield
     except InputError as error:
-        error.place = error.place or place(error.path)
+        error.place = error.place or source.place(error.path)
         raise
 
 
